@@ -1,0 +1,1 @@
+"""Seedbed: long-term memory for LLM agents."""

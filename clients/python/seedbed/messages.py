@@ -1,0 +1,81 @@
+"""The words of a conversation: a message and what it is made of.
+
+Everything here is an immutable value, shared by the client, the in-process
+memories and the server. Nothing here knows of gRPC or of storage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+MetadataScalar = str | int | float | bool
+MetadataValue = MetadataScalar | tuple[MetadataScalar, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Media:
+    """Content that is not text: kept and returned, never embedded.
+
+    Exactly one of ``uri`` and ``data`` is set. A ``uri`` is never fetched.
+    """
+
+    media_type: str
+    uri: str = ""
+    data: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call of a tool that the model asked for; ``arguments`` is kept as written."""
+
+    id: str
+    name: str
+    arguments: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a conversation.
+
+    ``id``, ``seq``, ``session`` and ``recorded_at`` are empty until the message
+    is stored. ``time`` is when it was said, in UTC; order is by ``seq`` alone.
+    """
+
+    role: str
+    parts: tuple[str | Media, ...] = ()
+    name: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str = ""
+    time: datetime | None = None
+    metadata: Mapping[str, MetadataValue] = field(default_factory=dict)
+    id: str = ""
+    seq: int = 0
+    session: str = ""
+    recorded_at: datetime | None = None
+
+    @property
+    def text(self) -> str:
+        """The text parts, joined by newlines: what is counted, indexed and quoted."""
+        return "\n".join(part for part in self.parts if isinstance(part, str))
+
+    @classmethod
+    def user(cls, text: str, name: str = "") -> Message:
+        """What a person said to the agent."""
+        return cls("user", (text,), name)
+
+    @classmethod
+    def assistant(cls, text: str = "", name: str = "", tool_calls: tuple[ToolCall, ...] = ()) -> Message:
+        """What the model answered, or which tools it asked for."""
+        return cls("assistant", (text,) if text else (), name, tool_calls)
+
+    @classmethod
+    def system(cls, text: str) -> Message:
+        """An instruction to the model."""
+        return cls("system", (text,))
+
+    @classmethod
+    def tool(cls, text: str, tool_call_id: str, name: str = "") -> Message:
+        """The result of a tool call."""
+        return cls("tool", (text,), name, tool_call_id=tool_call_id)
