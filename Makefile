@@ -26,8 +26,7 @@ setup: $(STAMP)
 $(STAMP): pyproject.toml clients/python/pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(PIP) install --quiet torch==2.13.0
-	$(PIP) install --quiet --group dev -c constraints.txt -e clients/python -e . || \
-	  $(PIP) install --quiet -c constraints.txt -e clients/python -e . $$($(BIN)/python -c "import tomllib; print(*tomllib.load(open('pyproject.toml','rb'))['dependency-groups']['dev'])")
+	$(PIP) install --quiet -c constraints.txt -e clients/python -e '.[dev]'
 	touch $(STAMP)
 
 models: $(STAMP)
