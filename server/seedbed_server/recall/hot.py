@@ -1,0 +1,148 @@
+"""One memory, loaded for recall: its rows, its words and its vectors, in arrays.
+
+A row is a message. Rows are added in the order of seq and never change; an
+erasure drops the whole hot memory, and it is loaded again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from seedbed_server.recall.postings import Layout, Postings
+
+Matrix = npt.NDArray[np.float32]
+_NONE = -1
+
+
+class Growing:
+    """A NumPy array that grows at its end, doubling its room: amortised constant time per row."""
+
+    def __init__(self, dtype: Any, width: int | None = None) -> None:
+        self._room = np.zeros((16,) if width is None else (16, width), dtype=dtype)
+        self._used = 0
+
+    def __len__(self) -> int:
+        return self._used
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held, spare room included."""
+        return self._room.nbytes
+
+    @property
+    def view(self) -> npt.NDArray[Any]:
+        """The rows in use; later growth does not move them under a reader."""
+        return self._room[: self._used]
+
+    def extend(self, rows: npt.ArrayLike) -> None:
+        """Append rows."""
+        values = np.asarray(rows, dtype=self._room.dtype)
+        need = self._used + len(values)
+        if need > len(self._room):
+            room = np.zeros((max(need, 2 * len(self._room)), *self._room.shape[1:]), dtype=self._room.dtype)
+            room[: self._used] = self.view
+            self._room = room
+        self._room[self._used : need] = values
+        self._used = need
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What recall keeps of a message beside its words and vectors."""
+
+    seq: int
+    session: str
+    recorded_at: datetime
+
+
+class HotMemory:
+    """The arrays of one memory. Not safe for use from two threads at once."""
+
+    def __init__(self, key: int, dimensions: int) -> None:
+        self.key = key
+        self.postings = Postings()
+        self.erasure_id = 0
+        self._seqs = Growing(np.int64)
+        self._recorded = Growing(np.int64)
+        self._session_of = Growing(np.intp)
+        self._before = Growing(np.intp)
+        self._after = Growing(np.intp)
+        self._sessions: dict[str, int] = {}
+        self._newest: dict[int, int] = {}
+        self._chunks = Growing(np.float32, dimensions)
+        self._owners = Growing(np.intp)
+        self._vector_seq = 0
+
+    def __len__(self) -> int:
+        return len(self._seqs)
+
+    @property
+    def nbytes(self) -> int:
+        """Roughly the bytes held."""
+        arrays = (self._seqs, self._recorded, self._session_of, self._before, self._after, self._chunks, self._owners)
+        return self.postings.nbytes + sum(held.nbytes for held in arrays)
+
+    @property
+    def last_seq(self) -> int:
+        """The newest seq whose words are here."""
+        return int(self._seqs.view[-1]) if len(self) else 0
+
+    @property
+    def vector_seq(self) -> int:
+        """Up to this seq the vectors are here too."""
+        return self._vector_seq
+
+    @property
+    def seqs(self) -> npt.NDArray[np.int64]:
+        """Seq of each row, ascending; shape (n,)."""
+        return self._seqs.view
+
+    def add(self, row: Row, terms: Sequence[str]) -> None:
+        """Append a message and its terms."""
+        at = len(self)
+        session = self._sessions.setdefault(row.session, len(self._sessions))
+        before = self._newest.get(session, _NONE)
+        self._newest[session] = at
+        if before != _NONE:
+            self._after.view[before] = at
+        self._seqs.extend([row.seq])
+        self._recorded.extend([int(row.recorded_at.timestamp() * 1_000_000)])
+        self._session_of.extend([session])
+        self._before.extend([before])
+        self._after.extend([_NONE])
+        self.postings.add(terms)
+
+    def add_vectors(self, seqs: Sequence[int], chunks: Sequence[Matrix], upto: int) -> None:
+        """Append the chunk vectors of messages, each of shape (chunks, dimensions), up to seq ``upto``.
+
+        Messages at or before ``vector_seq`` are here already and skipped.
+        """
+        new = [at for at, seq in enumerate(seqs) if seq > self._vector_seq]
+        rows = np.searchsorted(self.seqs, [seqs[at] for at in new])
+        for row, at in zip(rows, new, strict=True):
+            self._chunks.extend(chunks[at])
+            self._owners.extend(np.full(len(chunks[at]), row))
+        self._vector_seq = max(self._vector_seq, upto)
+
+    def layout(self, session: str, known_at: datetime | None) -> Layout:
+        """Return the neighbours and sessions of all rows, alive being those that the search may see."""
+        n = len(self)
+        alive = np.ones(n, dtype=np.bool_)
+        if session:
+            alive &= self._session_of.view == self._sessions.get(session, _NONE)
+        if known_at is not None:
+            alive &= self._recorded.view <= int(known_at.timestamp() * 1_000_000)
+        before, after = self._before.view, self._after.view
+        return Layout(
+            before=np.where(before == _NONE, n, before),
+            after=np.where(after == _NONE, n, after),
+            session_of=self._session_of.view,
+            sessions=max(len(self._sessions), 1),
+            alive=alive,
+        )
