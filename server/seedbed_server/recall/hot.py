@@ -7,8 +7,6 @@ erasure drops the whole hot memory, and it is loaded again.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -52,24 +50,13 @@ class Growing:
         self._used = need
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """What recall keeps of a message beside its words and vectors."""
-
-    seq: int
-    session: str
-    recorded_at: datetime
-
-
 class HotMemory:
     """The arrays of one memory. Not safe for use from two threads at once."""
 
     def __init__(self, key: int, dimensions: int) -> None:
         self.key = key
         self.postings = Postings()
-        self.erasure_id = 0
         self._seqs = Growing(np.int64)
-        self._recorded = Growing(np.int64)
         self._session_of = Growing(np.intp)
         self._before = Growing(np.intp)
         self._after = Growing(np.intp)
@@ -85,7 +72,7 @@ class HotMemory:
     @property
     def nbytes(self) -> int:
         """Roughly the bytes held."""
-        arrays = (self._seqs, self._recorded, self._session_of, self._before, self._after, self._chunks, self._owners)
+        arrays = (self._seqs, self._session_of, self._before, self._after, self._chunks, self._owners)
         return self.postings.nbytes + sum(held.nbytes for held in arrays)
 
     @property
@@ -103,16 +90,15 @@ class HotMemory:
         """Seq of each row, ascending; shape (n,)."""
         return self._seqs.view
 
-    def add(self, row: Row, terms: Sequence[str]) -> None:
+    def add(self, seq: int, session_name: str, terms: Sequence[str]) -> None:
         """Append a message and its terms."""
         at = len(self)
-        session = self._sessions.setdefault(row.session, len(self._sessions))
+        session = self._sessions.setdefault(session_name, len(self._sessions))
         before = self._newest.get(session, _NONE)
         self._newest[session] = at
         if before != _NONE:
             self._after.view[before] = at
-        self._seqs.extend([row.seq])
-        self._recorded.extend([int(row.recorded_at.timestamp() * 1_000_000)])
+        self._seqs.extend([seq])
         self._session_of.extend([session])
         self._before.extend([before])
         self._after.extend([_NONE])
@@ -130,14 +116,17 @@ class HotMemory:
             self._owners.extend(np.full(len(chunks[at]), row))
         self._vector_seq = max(self._vector_seq, upto)
 
-    def layout(self, session: str, known_at: datetime | None) -> Layout:
-        """Return the neighbours and sessions of all rows, alive being those that the search may see."""
+    def layout(self, session: str, upto_seq: int | None) -> Layout:
+        """Return the neighbours and sessions of all rows.
+
+        Alive are those of ``session`` (empty: of all) with a seq of at most ``upto_seq``.
+        """
         n = len(self)
         alive = np.ones(n, dtype=np.bool_)
         if session:
             alive &= self._session_of.view == self._sessions.get(session, _NONE)
-        if known_at is not None:
-            alive &= self._recorded.view <= int(known_at.timestamp() * 1_000_000)
+        if upto_seq is not None:
+            alive &= self.seqs <= upto_seq
         before, after = self._before.view, self._after.view
         return Layout(
             before=np.where(before == _NONE, n, before),
