@@ -1,0 +1,373 @@
+"""The blocking client of a Seedbed server.
+
+    with Client("localhost:7700", token="…") as client:
+        memory = client.memory("maya", Hybrid(Window(10), Vector(k=6)), system="You are kind.")
+        memory.write([Message.user("Hi, I'm Maya."), Message.assistant("Hello Maya!")])
+        seed = memory.seed("What is my name?")
+
+Only carries calls out; `seedbed.aio` is its asyncio twin, method by method.
+Every call raises a `seedbed.errors.SeedbedError` of the fitting class when the
+server refuses or cannot be reached, and keeps the client's deadline. Calls that
+read, and Write, are repeated by gRPC while the server is unavailable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from datetime import datetime
+from types import TracebackType
+from typing import Any, TypeVar
+
+import grpc
+
+from seedbed.calls import PAGE_SIZE, STREAM_TIMEOUT, Call, Page, ServerCalls
+from seedbed.connection import Connection, Tls
+from seedbed.errors import MemoryExistsError, MemoryNotFoundError, from_rpc_error
+from seedbed.memory_calls import MemoryCalls
+from seedbed.messages import Message
+from seedbed.results import (
+    EntityDetails,
+    Imported,
+    KnownEntity,
+    MemoryInfo,
+    ModelInfo,
+    Recall,
+    Receipt,
+    ServerStatus,
+    Subgraph,
+    Triple,
+    Written,
+)
+from seedbed.seeds import Seed
+from seedbed.v1.admin_service_pb2_grpc import AdminServiceStub
+from seedbed.v1.knowledge_service_pb2_grpc import KnowledgeServiceStub
+from seedbed.v1.memory_service_pb2_grpc import MemoryServiceStub
+from seedbed.variants import Variant
+
+R = TypeVar("R")
+T = TypeVar("T")
+
+
+class Client:
+    """A connection to a server, safe to share between threads; close it, or use it as a context manager.
+
+    ``timeout`` is each call's deadline in seconds. ``namespace`` may stay empty
+    where the token opens only one. ``tls`` is False for plain text, True to
+    trust the system's authorities, or a `Tls`.
+    """
+
+    def __init__(
+        self, address: str, *, token: str = "", namespace: str = "", timeout: float = 30.0, tls: Tls | bool = False
+    ) -> None:
+        self.address = address
+        self.namespace = namespace
+        self._connection = Connection(address, token, timeout, tls)
+        self._calls = ServerCalls(namespace)
+        credentials, options = self._connection.credentials(), self._connection.options()
+        if credentials is None:
+            self._channel = grpc.insecure_channel(address, options)
+        else:
+            self._channel = grpc.secure_channel(address, credentials, options)
+        self._stubs = {
+            "MemoryService": MemoryServiceStub(self._channel),
+            "KnowledgeService": KnowledgeServiceStub(self._channel),
+            "AdminService": AdminServiceStub(self._channel),
+        }
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection; calls under way end with `CallCancelledError`."""
+        self._channel.close()
+
+    def memory(
+        self, name: str, variant: Variant | None = None, *, system: str = "", session: str = "default"
+    ) -> RemoteMemory:
+        """Return a handle on the memory ``name``; no call is made before the handle is used.
+
+        With a variant or a pin, the handle also says how the memory is to be if
+        it does not exist yet. Raises TypeError for a variant that cannot be sent.
+        """
+        return RemoteMemory(self, MemoryCalls(self.namespace, name, variant, system, session))
+
+    def create_memory(self, name: str, variant: Variant | None = None, *, system: str = "") -> MemoryInfo:
+        """Create a memory, read through ``variant`` (the server's default, if None). Raises `MemoryExistsError`."""
+        return self._run(self._calls.create(name, variant, system))
+
+    def get_memory(self, name: str) -> MemoryInfo:
+        """Return a memory's settings and counts. Raises `MemoryNotFoundError`."""
+        return self._run(self._calls.get(name))
+
+    def list_memories(self, *, page_size: int = PAGE_SIZE) -> Iterator[MemoryInfo]:
+        """Iterate over the memories of the namespace, in the byte order of their names."""
+        return self._items(self._calls.list_memories(page_size))
+
+    def update_memory(
+        self, name: str, *, variant: Variant | None = None, system: str | None = None, revision: int = 0
+    ) -> MemoryInfo:
+        """Change a memory's variant or pin; None leaves it, "" removes the pin. The log is not touched.
+
+        With ``revision``, only if the memory is still at it: else `RevisionChangedError`.
+        """
+        return self._run(self._calls.update(name, variant, system, revision))
+
+    def delete_memory(self, name: str) -> int:
+        """Delete a memory and all that was derived from it; return how many messages it held."""
+        return self._run(self._calls.delete(name))
+
+    def status(self, memory: str = "") -> ServerStatus:
+        """Return what the server runs; with a memory's name, how far its derived stores are too."""
+        return self._run(self._calls.status(memory))
+
+    def models(self) -> tuple[ModelInfo, ...]:
+        """Return the server's local models."""
+        return self._run(self._calls.models())
+
+    def _run(self, call: Call[R]) -> R:
+        try:
+            reply = self._begin(call)
+        except grpc.RpcError as error:
+            raise from_rpc_error(error, call.request_id) from error
+        return call.parse(reply)
+
+    def _stream(self, call: Call[R]) -> Iterator[R]:
+        replies = self._begin(call)
+        try:
+            for reply in replies:
+                yield call.parse(reply)
+        except grpc.RpcError as error:
+            raise from_rpc_error(error, call.request_id) from error
+        finally:
+            # A caller that stops early must not leave the server sending.
+            replies.cancel()
+
+    def _begin(self, call: Call[Any]) -> Any:
+        rpc = getattr(self._stubs[call.service], call.rpc)
+        timeout = self._connection.timeout if call.timeout is None else call.timeout
+        return rpc(call.request, timeout=timeout, metadata=self._connection.metadata(call.request_id))
+
+    def _items(self, first: Call[Page[T]], creating: MemoryCalls | None = None) -> Iterator[T]:
+        page = self._run_creating(first, creating)
+        yield from page.items
+        while page.next is not None:
+            page = self._run(page.next)
+            yield from page.items
+
+    def _run_creating(self, call: Call[R], memory: MemoryCalls | None) -> R:
+        try:
+            return self._run(call)
+        except MemoryNotFoundError:
+            if memory is None or not memory.creates:
+                raise
+        # Another client may be as quick; either way the memory is there now.
+        with suppress(MemoryExistsError):
+            self._run(memory.create())
+        return self._run(call)
+
+
+class RemoteMemory:
+    """A memory on a server, as one agent sees it; a `seedbed.memory.Memory`.
+
+    The variant and the pin travel with the first write, which creates the
+    memory. A handle that has either also creates the memory when another call
+    finds it missing, and then repeats that call: an agent's first seed, before
+    anything was written, is the pin. (Export alone does not.) A handle with
+    neither stands for a memory that exists, and raises `MemoryNotFoundError`.
+
+    Of a memory that exists the stored pin counts, not the handle's
+    (`Client.update_memory` changes it), but seeds are read through the handle's
+    variant: several handles may read one memory in several ways.
+    """
+
+    def __init__(self, client: Client, calls: MemoryCalls) -> None:
+        self._client = client
+        self._calls = calls
+
+    def __repr__(self) -> str:
+        """The handle's address; no content."""
+        return f"RemoteMemory({self._calls.name!r}, {self._calls.variant!r}, session={self._calls.session!r})"
+
+    @property
+    def name(self) -> str:
+        """The memory's name."""
+        return self._calls.name
+
+    @property
+    def variant(self) -> Variant | None:
+        """The variant that seeds are read through; None leaves it to the memory."""
+        return self._calls.variant
+
+    @property
+    def system(self) -> str:
+        """The pin that the memory is created with."""
+        return self._calls.system
+
+    @property
+    def session(self) -> str:
+        """The session that is written to, and that recency is about."""
+        return self._calls.session
+
+    @property
+    def store(self) -> tuple[str, str, str, str]:
+        """Equal for two handles exactly when what is written to one is written to the other."""
+        return (self._client.address, self._calls.namespace, self._calls.name, self._calls.session)
+
+    def write(self, messages: Iterable[Message], *, request_id: str = "") -> Written:
+        """Store a transcript of 1 to 1000 messages, all or nothing; durable on return.
+
+        Messages without an id get one that follows from the request id, which is
+        random unless given. So a write that failed with ``stored == "unknown"``
+        can be repeated with the error's ``request_id``, and stores nothing twice.
+        """
+        return self._client._run(self._calls.write(messages, request_id))
+
+    def read(self, *, session: str = "", after_seq: int = 0) -> list[Message]:
+        """Return the stored messages, oldest first, of one session or (by default) of all."""
+        return list(self.messages(session=session, after_seq=after_seq))
+
+    def messages(self, *, session: str = "", after_seq: int = 0, page_size: int = PAGE_SIZE) -> Iterator[Message]:
+        """Iterate over the stored messages as `read` returns them, a page of at most 1000 at a time."""
+        return self._client._items(self._calls.read(session, after_seq, page_size), self._calls)
+
+    def seed(
+        self,
+        query: str = "",
+        *,
+        max_tokens: int | None = None,
+        session: str | None = None,
+        valid_at: datetime | None = None,
+        known_at: datetime | None = None,
+        variant: Variant | None = None,
+    ) -> Seed:
+        """Return what the model should see now, in at most ``max_tokens`` tokens.
+
+        ``session`` (default: the handle's) is the one that recency is about.
+        ``valid_at`` asks for the facts that held then, ``known_at`` for what had
+        been recorded by then. ``variant`` reads through another than the handle's.
+        """
+        call = self._calls.seed(
+            query=query,
+            max_tokens=max_tokens,
+            session=session,
+            valid_at=valid_at,
+            known_at=known_at,
+            variant=variant,
+        )
+        return self._run(call)
+
+    def recall(
+        self,
+        query: str,
+        *,
+        k: int = 10,
+        session: str = "",
+        valid_at: datetime | None = None,
+        known_at: datetime | None = None,
+        explain: bool = False,
+    ) -> Recall:
+        """Return the at most ``k`` messages that best answer ``query``, best first; with ``explain``, why."""
+        call = self._calls.recall(
+            query=query, k=k, session=session, valid_at=valid_at, known_at=known_at, explain=explain
+        )
+        return self._run(call)
+
+    def clear(self, *, session: str = "") -> int:
+        """Erase the messages of the whole memory, or of one session; return how many. Pin and settings stay."""
+        return self._run(self._calls.clear(session))
+
+    def forget(self, ids: Sequence[str]) -> Receipt:
+        """Erase 1 to 1000 messages and all that only they support, from every store."""
+        return self._run(self._calls.forget(ids))
+
+    def import_messages(self, messages: Iterable[Message], *, timeout: float = STREAM_TIMEOUT) -> Imported:
+        """Store any number of messages, in their own sessions or else the handle's.
+
+        Messages whose id is stored already are skipped, so with ids an import
+        that broke off can be repeated. When ``messages`` raises, what it gave
+        before is stored, and the exception is raised here.
+        """
+        return self._client._run(self._calls.import_messages(messages, timeout))
+
+    def export(self, *, timeout: float = STREAM_TIMEOUT) -> Iterator[Message]:
+        """Iterate over all messages, by seq, as one stream; the settings are in `Client.get_memory`."""
+        found = self._client._stream(self._calls.export(timeout))
+        return (message for message in found if message is not None)
+
+    def entities(self, *, type: str = "", name_prefix: str = "", page_size: int = PAGE_SIZE) -> Iterator[KnownEntity]:  # noqa: A002
+        """Iterate over the entities that the conversations name, most mentioned first."""
+        return self._client._items(self._calls.entities(type, name_prefix, page_size), self._calls)
+
+    def entity(self, entity_id: str) -> EntityDetails:
+        """Return one entity with its mentions and facts. Raises `EntityNotFoundError`."""
+        return self._run(self._calls.entity(entity_id))
+
+    def triples(
+        self,
+        *,
+        entity_id: str = "",
+        predicate: str = "",
+        valid_at: datetime | None = None,
+        known_at: datetime | None = None,
+        include_superseded: bool = False,
+        page_size: int = PAGE_SIZE,
+    ) -> Iterator[Triple]:
+        """Iterate over the facts, newest first; those that no longer hold only if asked for."""
+        call = self._calls.triples(
+            entity_id=entity_id,
+            predicate=predicate,
+            valid_at=valid_at,
+            known_at=known_at,
+            include_superseded=include_superseded,
+            page_size=page_size,
+        )
+        return self._client._items(call, self._calls)
+
+    def explore(
+        self,
+        entity_ids: Sequence[str],
+        *,
+        hops: int = 1,
+        predicates: Sequence[str] = (),
+        valid_at: datetime | None = None,
+        known_at: datetime | None = None,
+        limit: int = 100,
+    ) -> Subgraph:
+        """Return the facts at most ``hops`` (up to 4) away from the entities, nearest first."""
+        call = self._calls.explore(
+            entity_ids=entity_ids,
+            hops=hops,
+            predicates=predicates,
+            valid_at=valid_at,
+            known_at=known_at,
+            limit=limit,
+        )
+        return self._run(call)
+
+    def find_paths(
+        self,
+        from_id: str,
+        to_id: str,
+        *,
+        max_hops: int = 4,
+        limit: int = 10,
+        valid_at: datetime | None = None,
+        known_at: datetime | None = None,
+    ) -> tuple[tuple[Triple, ...], ...]:
+        """Return the paths of at most ``max_hops`` (up to 6) facts between two entities, shortest first."""
+        call = self._calls.find_paths(
+            from_id=from_id,
+            to_id=to_id,
+            max_hops=max_hops,
+            limit=limit,
+            valid_at=valid_at,
+            known_at=known_at,
+        )
+        return self._run(call)
+
+    def _run(self, call: Call[R]) -> R:
+        return self._client._run_creating(call, self._calls)
