@@ -14,16 +14,13 @@ read, and Write, are repeated by gRPC while the server is unavailable.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from datetime import datetime
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Self
 
-import grpc
-
-from seedbed.calls import PAGE_SIZE, STREAM_TIMEOUT, Call, Page, ServerCalls
+from seedbed.calls import PAGE_SIZE, STREAM_TIMEOUT, ServerCalls
+from seedbed.carriers import Carrier
 from seedbed.connection import Connection, Tls
-from seedbed.errors import MemoryExistsError, MemoryNotFoundError, from_rpc_error
 from seedbed.memory_calls import MemoryCalls
 from seedbed.messages import Message
 from seedbed.results import (
@@ -40,13 +37,7 @@ from seedbed.results import (
     Written,
 )
 from seedbed.seeds import Seed
-from seedbed.v1.admin_service_pb2_grpc import AdminServiceStub
-from seedbed.v1.knowledge_service_pb2_grpc import KnowledgeServiceStub
-from seedbed.v1.memory_service_pb2_grpc import MemoryServiceStub
 from seedbed.variants import Variant
-
-R = TypeVar("R")
-T = TypeVar("T")
 
 
 class Client:
@@ -62,20 +53,10 @@ class Client:
     ) -> None:
         self.address = address
         self.namespace = namespace
-        self._connection = Connection(address, token, timeout, tls)
         self._calls = ServerCalls(namespace)
-        credentials, options = self._connection.credentials(), self._connection.options()
-        if credentials is None:
-            self._channel = grpc.insecure_channel(address, options)
-        else:
-            self._channel = grpc.secure_channel(address, credentials, options)
-        self._stubs = {
-            "MemoryService": MemoryServiceStub(self._channel),
-            "KnowledgeService": KnowledgeServiceStub(self._channel),
-            "AdminService": AdminServiceStub(self._channel),
-        }
+        self._carrier = Carrier(Connection(address, token, timeout, tls))
 
-    def __enter__(self) -> Client:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
@@ -83,7 +64,7 @@ class Client:
 
     def close(self) -> None:
         """Close the connection; calls under way end with `CallCancelledError`."""
-        self._channel.close()
+        self._carrier.close()
 
     def memory(
         self, name: str, variant: Variant | None = None, *, system: str = "", session: str = "default"
@@ -93,19 +74,19 @@ class Client:
         With a variant or a pin, the handle also says how the memory is to be if
         it does not exist yet. Raises TypeError for a variant that cannot be sent.
         """
-        return RemoteMemory(self, MemoryCalls(self.namespace, name, variant, system, session))
+        return RemoteMemory(self._carrier, MemoryCalls(self.namespace, name, variant, system, session))
 
     def create_memory(self, name: str, variant: Variant | None = None, *, system: str = "") -> MemoryInfo:
         """Create a memory, read through ``variant`` (the server's default, if None). Raises `MemoryExistsError`."""
-        return self._run(self._calls.create(name, variant, system))
+        return self._carrier.run(self._calls.create(name, variant, system))
 
     def get_memory(self, name: str) -> MemoryInfo:
         """Return a memory's settings and counts. Raises `MemoryNotFoundError`."""
-        return self._run(self._calls.get(name))
+        return self._carrier.run(self._calls.get(name))
 
     def list_memories(self, *, page_size: int = PAGE_SIZE) -> Iterator[MemoryInfo]:
         """Iterate over the memories of the namespace, in the byte order of their names."""
-        return self._items(self._calls.list_memories(page_size))
+        return self._carrier.items(self._calls.list_memories(page_size))
 
     def update_memory(
         self, name: str, *, variant: Variant | None = None, system: str | None = None, revision: int = 0
@@ -114,60 +95,19 @@ class Client:
 
         With ``revision``, only if the memory is still at it: else `RevisionChangedError`.
         """
-        return self._run(self._calls.update(name, variant, system, revision))
+        return self._carrier.run(self._calls.update(name, variant, system, revision))
 
     def delete_memory(self, name: str) -> int:
         """Delete a memory and all that was derived from it; return how many messages it held."""
-        return self._run(self._calls.delete(name))
+        return self._carrier.run(self._calls.delete(name))
 
     def status(self, memory: str = "") -> ServerStatus:
         """Return what the server runs; with a memory's name, how far its derived stores are too."""
-        return self._run(self._calls.status(memory))
+        return self._carrier.run(self._calls.status(memory))
 
     def models(self) -> tuple[ModelInfo, ...]:
         """Return the server's local models."""
-        return self._run(self._calls.models())
-
-    def _run(self, call: Call[R]) -> R:
-        try:
-            reply = self._begin(call)
-        except grpc.RpcError as error:
-            raise from_rpc_error(error, call.request_id) from error
-        return call.parse(reply)
-
-    def _stream(self, call: Call[R]) -> Iterator[R]:
-        replies = self._begin(call)
-        try:
-            for reply in replies:
-                yield call.parse(reply)
-        except grpc.RpcError as error:
-            raise from_rpc_error(error, call.request_id) from error
-        finally:
-            # A caller that stops early must not leave the server sending.
-            replies.cancel()
-
-    def _begin(self, call: Call[Any]) -> Any:
-        rpc = getattr(self._stubs[call.service], call.rpc)
-        timeout = self._connection.timeout if call.timeout is None else call.timeout
-        return rpc(call.request, timeout=timeout, metadata=self._connection.metadata(call.request_id))
-
-    def _items(self, first: Call[Page[T]], creating: MemoryCalls | None = None) -> Iterator[T]:
-        page = self._run_creating(first, creating)
-        yield from page.items
-        while page.next is not None:
-            page = self._run(page.next)
-            yield from page.items
-
-    def _run_creating(self, call: Call[R], memory: MemoryCalls | None) -> R:
-        try:
-            return self._run(call)
-        except MemoryNotFoundError:
-            if memory is None or not memory.creates:
-                raise
-        # Another client may be as quick; either way the memory is there now.
-        with suppress(MemoryExistsError):
-            self._run(memory.create())
-        return self._run(call)
+        return self._carrier.run(self._calls.models())
 
 
 class RemoteMemory:
@@ -184,8 +124,8 @@ class RemoteMemory:
     variant: several handles may read one memory in several ways.
     """
 
-    def __init__(self, client: Client, calls: MemoryCalls) -> None:
-        self._client = client
+    def __init__(self, carrier: Carrier, calls: MemoryCalls) -> None:
+        self._carrier = carrier
         self._calls = calls
 
     def __repr__(self) -> str:
@@ -215,7 +155,7 @@ class RemoteMemory:
     @property
     def store(self) -> tuple[str, str, str, str]:
         """Equal for two handles exactly when what is written to one is written to the other."""
-        return (self._client.address, self._calls.namespace, self._calls.name, self._calls.session)
+        return (self._carrier.connection.address, self._calls.namespace, self._calls.name, self._calls.session)
 
     def write(self, messages: Iterable[Message], *, request_id: str = "") -> Written:
         """Store a transcript of 1 to 1000 messages, all or nothing; durable on return.
@@ -224,7 +164,7 @@ class RemoteMemory:
         random unless given. So a write that failed with ``stored == "unknown"``
         can be repeated with the error's ``request_id``, and stores nothing twice.
         """
-        return self._client._run(self._calls.write(messages, request_id))
+        return self._carrier.run(self._calls.write(messages, request_id))
 
     def read(self, *, session: str = "", after_seq: int = 0) -> list[Message]:
         """Return the stored messages, oldest first, of one session or (by default) of all."""
@@ -232,7 +172,7 @@ class RemoteMemory:
 
     def messages(self, *, session: str = "", after_seq: int = 0, page_size: int = PAGE_SIZE) -> Iterator[Message]:
         """Iterate over the stored messages as `read` returns them, a page of at most 1000 at a time."""
-        return self._client._items(self._calls.read(session, after_seq, page_size), self._calls)
+        return self._carrier.items(self._calls.read(session, after_seq, page_size), self._calls)
 
     def seed(
         self,
@@ -258,7 +198,7 @@ class RemoteMemory:
             known_at=known_at,
             variant=variant,
         )
-        return self._run(call)
+        return self._carrier.run_creating(call, self._calls)
 
     def recall(
         self,
@@ -274,15 +214,15 @@ class RemoteMemory:
         call = self._calls.recall(
             query=query, k=k, session=session, valid_at=valid_at, known_at=known_at, explain=explain
         )
-        return self._run(call)
+        return self._carrier.run_creating(call, self._calls)
 
     def clear(self, *, session: str = "") -> int:
         """Erase the messages of the whole memory, or of one session; return how many. Pin and settings stay."""
-        return self._run(self._calls.clear(session))
+        return self._carrier.run_creating(self._calls.clear(session), self._calls)
 
     def forget(self, ids: Sequence[str]) -> Receipt:
         """Erase 1 to 1000 messages and all that only they support, from every store."""
-        return self._run(self._calls.forget(ids))
+        return self._carrier.run_creating(self._calls.forget(ids), self._calls)
 
     def import_messages(self, messages: Iterable[Message], *, timeout: float = STREAM_TIMEOUT) -> Imported:
         """Store any number of messages, in their own sessions or else the handle's.
@@ -291,20 +231,19 @@ class RemoteMemory:
         that broke off can be repeated. When ``messages`` raises, what it gave
         before is stored, and the exception is raised here.
         """
-        return self._client._run(self._calls.import_messages(messages, timeout))
+        return self._carrier.run(self._calls.import_messages(messages, timeout))
 
     def export(self, *, timeout: float = STREAM_TIMEOUT) -> Iterator[Message]:
         """Iterate over all messages, by seq, as one stream; the settings are in `Client.get_memory`."""
-        found = self._client._stream(self._calls.export(timeout))
-        return (message for message in found if message is not None)
+        return self._carrier.stream(self._calls.export(timeout))
 
-    def entities(self, *, type: str = "", name_prefix: str = "", page_size: int = PAGE_SIZE) -> Iterator[KnownEntity]:  # noqa: A002
-        """Iterate over the entities that the conversations name, most mentioned first."""
-        return self._client._items(self._calls.entities(type, name_prefix, page_size), self._calls)
+    def entities(self, *, kind: str = "", name_prefix: str = "", page_size: int = PAGE_SIZE) -> Iterator[KnownEntity]:
+        """Iterate over the entities that the conversations name, most mentioned first; of one type, if ``kind``."""
+        return self._carrier.items(self._calls.entities(kind, name_prefix, page_size), self._calls)
 
     def entity(self, entity_id: str) -> EntityDetails:
         """Return one entity with its mentions and facts. Raises `EntityNotFoundError`."""
-        return self._run(self._calls.entity(entity_id))
+        return self._carrier.run_creating(self._calls.entity(entity_id), self._calls)
 
     def triples(
         self,
@@ -325,7 +264,7 @@ class RemoteMemory:
             include_superseded=include_superseded,
             page_size=page_size,
         )
-        return self._client._items(call, self._calls)
+        return self._carrier.items(call, self._calls)
 
     def explore(
         self,
@@ -346,7 +285,7 @@ class RemoteMemory:
             known_at=known_at,
             limit=limit,
         )
-        return self._run(call)
+        return self._carrier.run_creating(call, self._calls)
 
     def find_paths(
         self,
@@ -367,7 +306,4 @@ class RemoteMemory:
             valid_at=valid_at,
             known_at=known_at,
         )
-        return self._run(call)
-
-    def _run(self, call: Call[R]) -> R:
-        return self._client._run_creating(call, self._calls)
+        return self._carrier.run_creating(call, self._calls)

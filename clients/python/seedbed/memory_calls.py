@@ -187,16 +187,16 @@ class MemoryCalls:
         request = memory_pb2.ExportMemoryRequest(**self._address)
         return Call("MemoryService", "ExportMemory", request, parse, timeout)
 
-    def entities(self, type_: str, name_prefix: str, page_size: int, token: str = "") -> Call[Page[KnownEntity]]:
+    def entities(self, kind: str, name_prefix: str, page_size: int, token: str = "") -> Call[Page[KnownEntity]]:
         """ListEntities, from ``token`` on."""
 
         def parse(reply: knowledge_pb2.ListEntitiesResponse) -> Page[KnownEntity]:
             after = reply.next_page_token
-            following = self.entities(type_, name_prefix, page_size, after) if after else None
+            following = self.entities(kind, name_prefix, page_size, after) if after else None
             return Page(tuple(replies.entity(each) for each in reply.entities), following)
 
         request = knowledge_pb2.ListEntitiesRequest(
-            **self._address, type=type_, name_prefix=name_prefix, page_size=page_size, page_token=token
+            **self._address, type=kind, name_prefix=name_prefix, page_size=page_size, page_token=token
         )
         return Call("KnowledgeService", "ListEntities", request, parse)
 
