@@ -21,11 +21,11 @@ class Memory(Protocol):
         """Return the stored messages, oldest first."""
         ...
 
-    def write(self, messages: Iterable[Message]) -> None:
-        """Store a transcript, all of it or nothing."""
+    def write(self, messages: Iterable[Message]) -> object:
+        """Store a transcript, all of it or nothing. What is returned is the memory's own: a receipt, a count, None."""
         ...
 
-    def clear(self) -> None:
+    def clear(self) -> object:
         """Forget the messages; the pin stays."""
         ...
 

@@ -60,9 +60,10 @@ def time_to_proto(time: datetime, path: str = "time") -> Timestamp:
 
 def time_from_proto(stamp: Timestamp, path: str = "time") -> datetime:
     """Return ``stamp`` in UTC, to the microsecond (the rest is dropped). Raises `WireError` when out of range."""
-    if stamp.seconds not in _SECONDS or stamp.nanos not in _NANOS:
+    seconds, nanos = stamp.seconds, stamp.nanos
+    if seconds not in _SECONDS or nanos not in _NANOS:
         raise WireError(path, "is not a timestamp of the years 1 to 9999")
-    return _EPOCH + timedelta(seconds=stamp.seconds, microseconds=stamp.nanos // 1_000)
+    return _EPOCH + timedelta(0, seconds, nanos // 1_000)
 
 
 # Metadata
@@ -190,10 +191,9 @@ def _put_parts(field: Any, parts: Iterable[str | Media]) -> None:
 def _parts_from_proto(parts: Iterable[message_pb2.ContentPart]) -> tuple[str | Media, ...]:
     found: list[str | Media] = []
     for part in parts:
-        kind = part.WhichOneof("kind")
-        if kind == "text":
+        if part.HasField("text"):
             found.append(part.text)
-        elif kind == "media":
+        elif part.HasField("media"):
             found.append(Media(part.media.media_type, part.media.uri, part.media.data))
         else:
             raise WireError(f"parts[{len(found)}]", "is neither text nor media")
