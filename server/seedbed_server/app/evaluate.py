@@ -25,6 +25,8 @@ from rich.progress import Progress
 from seedbed import Client, Hybrid, Message, Vector
 from seedbed.client import RemoteMemory
 
+from seedbed_server.app.waiting import wait_applied
+
 BATCH = 500
 
 
@@ -49,16 +51,29 @@ def evaluate(client: Client, options: Options, progress: Progress) -> int:
     with options.rankings.open("w", encoding="utf-8") as out:
         for conversation in conversations:
             name = f"eval-{run}/{conversation['conversation']}"
-            memory = client.memory(name, Hybrid(Vector(k=options.limit), max_tokens=options.max_tokens))
-            for line in _answers(memory, conversation, options, progress, bars):
+            trial = Trial(client, name, Hybrid(Vector(k=options.limit), max_tokens=options.max_tokens))
+            for line in _answers(trial, conversation, options, progress, bars):
                 out.write(json.dumps(line, ensure_ascii=False) + "\n")
                 answered += 1
-            memory.delete()
+            client.delete_memory(name)
     return answered
 
 
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One conversation under evaluation, as a memory of its own."""
+
+    client: Client
+    name: str
+    variant: Hybrid
+
+    def memory(self, session: str = "default") -> RemoteMemory:
+        """Return a handle on the memory."""
+        return self.client.memory(self.name, self.variant, session=session)
+
+
 def _answers(
-    memory: RemoteMemory, conversation: dict[str, Any], options: Options, progress: Progress, bars: tuple[Any, Any]
+    trial: Trial, conversation: dict[str, Any], options: Options, progress: Progress, bars: tuple[Any, Any]
 ) -> Iterator[dict[str, Any]]:
     """Write the conversation up to each question, wait until it is applied, and ask."""
     messages = conversation["messages"]
@@ -68,22 +83,22 @@ def _answers(
     for question in due:
         upto = place.get(question.get("before"), len(messages))
         if done < upto:
-            _write(memory, messages[done:upto])
+            _write(trial, messages[done:upto])
             progress.advance(bars[0], upto - done)
             done = upto
-            memory.wait_applied()
-        yield _ask(memory, question, options)
+            wait_applied(trial.client, trial.name)
+        yield _ask(trial.memory(), question, options)
         progress.advance(bars[1])
     if done < len(messages):
-        _write(memory, messages[done:])
+        _write(trial, messages[done:])
         progress.advance(bars[0], len(messages) - done)
 
 
-def _write(memory: RemoteMemory, rows: list[dict[str, Any]]) -> None:
+def _write(trial: Trial, rows: list[dict[str, Any]]) -> None:
     for session, group in groupby(rows, key=lambda row: row["session"]):
         batch = [_message(row) for row in group]
         for start in range(0, len(batch), BATCH):
-            memory.write(batch[start : start + BATCH], session=session)
+            trial.memory(session).write(batch[start : start + BATCH])
 
 
 def _message(row: dict[str, Any]) -> Message:

@@ -51,10 +51,16 @@ class Growing:
 
 
 class HotMemory:
-    """The arrays of one memory. Not safe for use from two threads at once."""
+    """The arrays of one memory. Not safe for use from two threads at once.
 
-    def __init__(self, key: int, dimensions: int) -> None:
+    ``erased`` is how many messages had been erased from the memory when this was
+    loaded. ``words_upto`` and ``vectors_upto`` are the seqs up to which words
+    and vectors are here.
+    """
+
+    def __init__(self, key: int, dimensions: int, erased: int) -> None:
         self.key = key
+        self.erased = erased
         self.postings = Postings()
         self._seqs = Growing(np.int64)
         self._session_of = Growing(np.intp)
@@ -64,7 +70,8 @@ class HotMemory:
         self._newest: dict[int, int] = {}
         self._chunks = Growing(np.float32, dimensions)
         self._owners = Growing(np.intp)
-        self._vector_seq = 0
+        self.words_upto = 0
+        self.vectors_upto = 0
 
     def __len__(self) -> int:
         return len(self._seqs)
@@ -74,16 +81,6 @@ class HotMemory:
         """Roughly the bytes held."""
         arrays = (self._seqs, self._session_of, self._before, self._after, self._chunks, self._owners)
         return self.postings.nbytes + sum(held.nbytes for held in arrays)
-
-    @property
-    def last_seq(self) -> int:
-        """The newest seq whose words are here."""
-        return int(self._seqs.view[-1]) if len(self) else 0
-
-    @property
-    def vector_seq(self) -> int:
-        """Up to this seq the vectors are here too."""
-        return self._vector_seq
 
     @property
     def seqs(self) -> npt.NDArray[np.int64]:
@@ -107,14 +104,14 @@ class HotMemory:
     def add_vectors(self, seqs: Sequence[int], chunks: Sequence[Matrix], upto: int) -> None:
         """Append the chunk vectors of messages, each of shape (chunks, dimensions), up to seq ``upto``.
 
-        Messages at or before ``vector_seq`` are here already and skipped.
+        The words of these messages must be here; vectors that are here already are skipped.
         """
-        new = [at for at, seq in enumerate(seqs) if seq > self._vector_seq]
+        new = [at for at, seq in enumerate(seqs) if self.vectors_upto < seq <= upto]
         rows = np.searchsorted(self.seqs, [seqs[at] for at in new])
         for row, at in zip(rows, new, strict=True):
             self._chunks.extend(chunks[at])
             self._owners.extend(np.full(len(chunks[at]), row))
-        self._vector_seq = max(self._vector_seq, upto)
+        self.vectors_upto = max(self.vectors_upto, upto)
 
     def layout(self, session: str, upto_seq: int | None) -> Layout:
         """Return the neighbours and sessions of all rows.
@@ -135,3 +132,9 @@ class HotMemory:
             sessions=max(len(self._sessions), 1),
             alive=alive,
         )
+
+    def cosines(self, query: Matrix) -> npt.NDArray[np.float64]:
+        """Cosine of the query, shape (dimensions,), with the best chunk of each row; 0 where a row has none."""
+        best = np.full(len(self), -np.inf)
+        np.maximum.at(best, self._owners.view, (self._chunks.view @ query).astype(np.float64))
+        return np.where(np.isneginf(best), 0.0, best)

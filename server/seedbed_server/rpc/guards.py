@@ -79,6 +79,11 @@ def open_namespace(requested: str) -> str:
     return requested
 
 
+def current_namespaces() -> tuple[str, ...] | None:
+    """The namespaces that are open to the caller; None opens all."""
+    return _current.get().namespaces
+
+
 @asynccontextmanager
 async def statuses(call: Call) -> AsyncIterator[None]:
     """Turn every exception into a status of the contract."""

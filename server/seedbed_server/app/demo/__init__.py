@@ -7,6 +7,7 @@ project.
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from importlib.resources import files
@@ -30,8 +31,10 @@ from seedbed import (
     Vector,
     Window,
 )
-from seedbed.client import RemoteMemory
+from seedbed.errors import MemoryNotFoundError
 from seedbed.variants import Variant
+
+from seedbed_server.app.waiting import wait_applied
 
 MEMORY = "demo-maya"
 SYSTEM = "You are Juno, Maya's assistant. Answer from what you know of her; say so when you do not know."
@@ -65,22 +68,22 @@ def _message(row: dict[str, str]) -> Message:
 
 def run(client: Client, console: Console, questions: tuple[str, ...] = QUESTIONS) -> None:
     """Write the conversation to a memory of its own, and show what each variant makes of a few questions."""
-    memory = client.memory(MEMORY, VARIANTS[-1], system=SYSTEM, session=LAST_SESSION)
-    memory.delete(missing_ok=True)
+    with suppress(MemoryNotFoundError):
+        client.delete_memory(MEMORY)
     messages = conversation()
     sessions = [(name, list(group)) for name, group in groupby(messages, key=lambda message: message.session)]
     for name, group in track(sessions, description="writing sessions", console=console):
-        memory.write(group, session=name)
+        client.memory(MEMORY, VARIANTS[-1], system=SYSTEM, session=name).write(group)
     console.print(f"{len(messages)} messages in {len(sessions)} sessions are durable; models are reading them …")
-    memory.wait_applied()
+    wait_applied(client, MEMORY)
     for question in questions:
         console.rule(f"[bold]{question}")
         for variant in VARIANTS:
-            console.print(_panel(memory, variant, question))
+            console.print(_panel(client, variant, question))
 
 
-def _panel(memory: RemoteMemory, variant: Variant, question: str) -> Panel:
-    seed = memory.seed(question, variant=variant)
+def _panel(client: Client, variant: Variant, question: str) -> Panel:
+    seed = client.memory(MEMORY, variant, session=LAST_SESSION).seed(question)
     title = f"{type(variant).__name__}: {len(seed.entries)} messages, {seed.tokens} tokens"
     return Panel(Group(*_lines(seed)), title=title, title_align="left")
 
