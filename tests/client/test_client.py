@@ -308,6 +308,18 @@ def test_a_server_that_is_not_there_is_unavailable(shell: Shell) -> None:
     assert absent.value.reason == ""
 
 
+def test_a_proxy_is_not_asked_for_a_server_on_this_machine(
+    shell: Shell, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the environment names a proxy, a server on loopback is still reached directly."""
+    with serving(Scripted()) as nobody:
+        pass
+    monkeypatch.setenv("http_proxy", f"http://{nobody}")
+    for name in ("no_proxy", "no_grpc_proxy", "grpc_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    assert shell(shell.client(address).models()) == ()
+
+
 def test_errors_are_decoded_from_the_wire(shell: Shell, client: Any, scripted: Scripted) -> None:
     """Class, reason, fields and request id of a refused call."""
     fields = (("messages[1].role", "is empty"),)

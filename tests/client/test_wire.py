@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from seedbed import variants, wire
 from seedbed.messages import Media, Message, ToolCall
 from seedbed.seeds import Item, Seed, SeedMessage
+from seedbed.surrogates import text_for_wire
 from seedbed.v1 import memory_service_pb2, message_pb2, variant_pb2
 
 quick = settings(max_examples=60, deadline=None)
@@ -134,7 +135,7 @@ def test_lone_surrogates_are_replaced_and_nothing_else(text: str, key: str) -> N
     assert back.role == back.name == back.text == back.tool_call_id == expected
     assert back.tool_calls == (ToolCall(expected, expected, expected),)
     assert list(back.metadata.values()) == [(expected, 1)]
-    assert wire.text_for_wire(expected) == expected
+    assert text_for_wire(expected) == expected
 
 
 def test_a_lone_surrogate_becomes_one_replacement_character() -> None:
