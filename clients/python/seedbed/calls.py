@@ -15,10 +15,11 @@ from google.protobuf.field_mask_pb2 import FieldMask
 
 from seedbed import replies
 from seedbed.results import MemoryInfo, ModelInfo, ServerStatus
+from seedbed.surrogates import text_for_wire
 from seedbed.v1 import admin_service_pb2 as admin_pb2
 from seedbed.v1 import memory_service_pb2 as memory_pb2
 from seedbed.variants import Variant
-from seedbed.wire import text_for_wire, variant_to_proto
+from seedbed.wire import variant_to_proto
 
 R = TypeVar("R")
 T = TypeVar("T")

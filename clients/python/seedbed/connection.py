@@ -6,6 +6,7 @@ One value for the blocking and the asyncio client, so that both behave alike.
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -27,6 +28,8 @@ _REPEATABLE = {
     "seedbed.v1.KnowledgeService": ["ListEntities", "GetEntity", "ListTriples", "Explore", "FindPaths"],
     "seedbed.v1.AdminService": ["GetStatus", "ListModels"],
 }
+_LOOPBACK = re.compile(r"(dns:/*|ipv4:|ipv6:)?(localhost|127\.[\d.]+|\[::1\])(:\d+)?$")
+
 _RETRY = {
     "maxAttempts": 5,
     "initialBackoff": "0.2s",
@@ -67,7 +70,7 @@ class Connection:
 
     def options(self) -> list[tuple[str, Any]]:
         """The options of the channel."""
-        return [
+        options: list[tuple[str, Any]] = [
             ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
             ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
             ("grpc.keepalive_time_ms", KEEPALIVE_MS),
@@ -75,6 +78,8 @@ class Connection:
             ("grpc.primary_user_agent", f"seedbed-python/{_version()}"),
             ("grpc.service_config", service_config()),
         ]
+        # A machine-wide http_proxy is not meant for the machine itself.
+        return [*options, ("grpc.enable_http_proxy", 0)] if _LOOPBACK.match(self.address) else options
 
     def metadata(self, request_id: str) -> tuple[tuple[str, str], ...]:
         """What accompanies every call."""

@@ -23,11 +23,12 @@ from seedbed.results import (
     Written,
 )
 from seedbed.seeds import Seed
+from seedbed.surrogates import text_for_wire
 from seedbed.v1 import knowledge_service_pb2 as knowledge_pb2
 from seedbed.v1 import memory_service_pb2 as memory_pb2
 from seedbed.v1 import message_pb2
 from seedbed.variants import Variant
-from seedbed.wire import message_from_proto, message_to_proto, seed_from_proto, text_for_wire, time_to_proto
+from seedbed.wire import message_from_proto, message_to_proto, seed_from_proto, time_to_proto
 
 # An element of an import stream holds at most 1000 messages (the contract's
 # limit), and about this many bytes: far under the limit of any server.

@@ -11,7 +11,6 @@ its content. Only protobuf is imported here, never gRPC.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from math import isfinite
 from typing import Any
@@ -21,6 +20,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from seedbed import variants
 from seedbed.messages import Media, Message, MetadataScalar, MetadataValue, ToolCall
 from seedbed.seeds import Item, Seed, SeedMessage
+from seedbed.surrogates import call_for_wire, message_for_wire, part_for_wire, text_for_wire, value_for_wire
 from seedbed.v1 import memory_service_pb2, message_pb2, variant_pb2
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -136,7 +136,7 @@ def message_to_proto(message: Message) -> message_pb2.Message:
         raise
     except ValueError:
         # Nearly always unneeded, so it is paid only after protobuf refused a string.
-        return _message_to_proto(_scrubbed(message))
+        return _message_to_proto(message_for_wire(message))
 
 
 def _message_to_proto(message: Message) -> message_pb2.Message:
@@ -209,53 +209,6 @@ def _calls_from_proto(calls: Iterable[message_pb2.ToolCall]) -> tuple[ToolCall, 
     return tuple(ToolCall(call.id, call.name, call.arguments) for call in calls)
 
 
-# Lone surrogates
-
-
-def text_for_wire(text: str) -> str:
-    """Return ``text`` with U+FFFD for each lone surrogate: what protobuf can carry."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        # A surrogate pair is one character that was split; a lone half is lost.
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return text
-
-
-def _scrubbed(message: Message) -> Message:
-    return replace(
-        message,
-        id=text_for_wire(message.id),
-        session=text_for_wire(message.session),
-        role=text_for_wire(message.role),
-        name=text_for_wire(message.name),
-        parts=tuple(_scrubbed_part(part) for part in message.parts),
-        tool_calls=tuple(_scrubbed_call(call) for call in message.tool_calls),
-        tool_call_id=text_for_wire(message.tool_call_id),
-        metadata=_scrubbed_metadata(message.metadata),
-    )
-
-
-def _scrubbed_part(part: str | Media) -> str | Media:
-    if isinstance(part, str):
-        return text_for_wire(part)
-    return replace(part, media_type=text_for_wire(part.media_type), uri=text_for_wire(part.uri))
-
-
-def _scrubbed_call(call: ToolCall) -> ToolCall:
-    return ToolCall(text_for_wire(call.id), text_for_wire(call.name), text_for_wire(call.arguments))
-
-
-def _scrubbed_metadata(metadata: Mapping[str, MetadataValue]) -> dict[str, MetadataValue]:
-    return {text_for_wire(key): _scrubbed_value(value) for key, value in metadata.items()}
-
-
-def _scrubbed_value(value: Any) -> Any:
-    if isinstance(value, str):
-        return text_for_wire(value)
-    return tuple(_scrubbed_value(inner) for inner in value) if isinstance(value, tuple | list) else value
-
-
 # Variants
 
 # Per variant without parts: the oneof's field, and the numbers with the defaults documented in variant.proto.
@@ -284,7 +237,7 @@ def variant_to_proto(variant: variants.Variant, path: str = "variant") -> varian
         return variant_pb2.Variant(hybrid=variant_pb2.HybridVariant(parts=parts, max_tokens=budget))
     if isinstance(variant, variants.Custom):
         options = {
-            text_for_wire(key): metadata_value_to_proto(_scrubbed_value(value), f"{path}.options")
+            text_for_wire(key): metadata_value_to_proto(value_for_wire(value), f"{path}.options")
             for key, value in variant.options.items()
         }
         custom = variant_pb2.CustomVariant(name=text_for_wire(variant.name), options=options)
@@ -357,8 +310,8 @@ def _put_entry(proto: memory_service_pb2.SeedMessage, entry: SeedMessage) -> Non
     proto.role = text_for_wire(entry.role)
     proto.name = text_for_wire(entry.name)
     proto.tool_call_id = text_for_wire(entry.tool_call_id)
-    _put_parts(proto.parts, map(_scrubbed_part, entry.parts))
-    _put_calls(proto.tool_calls, map(_scrubbed_call, entry.tool_calls))
+    _put_parts(proto.parts, map(part_for_wire, entry.parts))
+    _put_calls(proto.tool_calls, map(call_for_wire, entry.tool_calls))
     for item in entry.items:
         added = proto.items.add(
             origin=text_for_wire(item.origin),
