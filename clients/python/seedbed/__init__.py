@@ -29,13 +29,15 @@ from seedbed.variants import (
 )
 
 if TYPE_CHECKING:
-    from seedbed.client import AsyncClient, Client
+    from seedbed.aio import AsyncClient, AsyncRemoteMemory
+    from seedbed.client import Client, RemoteMemory
 
 __all__ = [
     "Agent",
     "AgentBuilder",
     "AsyncAgent",
     "AsyncClient",
+    "AsyncRemoteMemory",
     "Buffer",
     "Client",
     "Custom",
@@ -49,6 +51,7 @@ __all__ = [
     "Memory",
     "Message",
     "NeedsServerError",
+    "RemoteMemory",
     "Reply",
     "Seed",
     "SeedMessage",
@@ -61,10 +64,15 @@ __all__ = [
     "Window",
 ]
 
-_CLIENT = {"AsyncClient", "Client"}
+_CLIENT = {
+    "AsyncClient": "seedbed.aio",
+    "AsyncRemoteMemory": "seedbed.aio",
+    "Client": "seedbed.client",
+    "RemoteMemory": "seedbed.client",
+}
 
 
 def __getattr__(name: str) -> Any:
     if name in _CLIENT:
-        return getattr(import_module("seedbed.client"), name)
+        return getattr(import_module(_CLIENT[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

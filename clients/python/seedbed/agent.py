@@ -47,6 +47,7 @@ class Reply(str):
     messages: tuple[Message, ...]
 
     def __new__(cls, messages: Sequence[Message]) -> Self:
+        """Make the reply of what a run added."""
         reply = super().__new__(cls, messages[-1].text if messages else "")
         reply.messages = tuple(messages)
         return reply

@@ -140,16 +140,16 @@ class LocalMemory:
         """Write to each member once; after a failure, a retry goes on where it stopped."""
         ids = tuple(message.id for message in stored)
         done = self._half[1] if self._half[0] == ids else set()
-        for address, member in self._members.items():
-            if address in done:
+        for store, member in self._members.items():
+            if store in done:
                 continue
             try:
                 member.write(stored)
             except Exception as error:
                 self._half = ids, done
-                names = tuple(origin(m) for a, m in self._members.items() if a in done)
+                names = tuple(origin(m) for each, m in self._members.items() if each in done)
                 raise MemberWriteError(origin(member), names, tuple(stored)) from error
-            done.add(address)
+            done.add(store)
         self._half = (), set()
 
 
@@ -194,8 +194,8 @@ def _check_variant(variant: Variant) -> None:
 def _distinct(members: Iterable[Memory]) -> dict[Hashable, Memory]:
     found: dict[Hashable, Memory] = {}
     for member in members:
-        address = getattr(member, "address", None)
-        found.setdefault(("object", id(member)) if address is None else ("address", address), member)
+        store = getattr(member, "store", None)
+        found.setdefault(("object", id(member)) if store is None else ("store", store), member)
     return found
 
 

@@ -19,19 +19,19 @@ class Memory(Protocol):
     all that ``read`` gives, and may override it.
 
     Where several objects stand for one and the same store, as handles of a
-    remote memory do, a hashable attribute ``address`` says so: equal addresses
-    are written to once.
+    remote memory do, a hashable attribute ``store`` says so: what has equal
+    stores is written to once.
     """
 
     def read(self) -> Sequence[Message]:
         """Return the stored messages, oldest first."""
         ...
 
-    def write(self, messages: Iterable[Message]) -> None:
-        """Store a transcript, all of it or nothing."""
+    def write(self, messages: Iterable[Message]) -> object:
+        """Store a transcript, all of it or nothing. What is returned is the memory's own: a receipt, a count, None."""
         ...
 
-    def clear(self) -> None:
+    def clear(self) -> object:
         """Forget the messages; the pin stays."""
         ...
 

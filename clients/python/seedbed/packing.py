@@ -100,6 +100,7 @@ class _Placed:
     item: Item
     kind: str
     lines: str
+    cost: int
 
 
 class _Packing:
@@ -114,6 +115,7 @@ class _Packing:
             self.spent = budget  # what the cut left over is no room for anything else
         self.join = count(f"{self.pin}\n\n") - count(self.pin) if self.pin else _fixed("system")
         self.sections: dict[str, list[_Placed]] = {kind: [] for kind in SECTIONS}
+        self.frame = 0  # what the block takes beside its items
         self.keys: set[object] = set()
         self.recalled: dict[str, _Placed] = {}
         self.recent = recent
@@ -145,23 +147,25 @@ class _Packing:
         if not lines or key in self.keys or any(i in self.tail_ids or i in self.recalled for i in ids):
             return
         cost = count(lines)
-        if self.spent + cost + self._frame(kind) > self.budget:
+        frame = self.frame if self.sections[kind] else self._frame_with(kind)
+        if self.spent + cost + frame > self.budget:
             self.left_out[item.origin] += 1
             return
-        placed = _Placed(replace(item, tokens=cost), kind, lines)
+        placed = _Placed(item, kind, lines, cost)
         self.keys.add(key)
         self.sections[kind].append(placed)
         self.recalled.update(dict.fromkeys(ids, placed))
         self.order.append(placed)
         self.spent += cost
+        self.frame = frame
 
     def extend_tail(self, rank: int) -> None:
         """Pay the recent messages of a part, newest first, until one does not fit."""
         while not self.closed and self.start > self.reach.get(rank, self.start):
             unit = self.units[self.start - 1]
             twins = {id(twin): twin for m in unit.messages if (twin := self.recalled.get(m.id))}.values()
-            spent = self.spent + unit.cost - sum(twin.item.tokens for twin in twins)
-            self.closed = spent + self._frame() > self.budget
+            spent = self.spent + unit.cost - sum(twin.cost for twin in twins)
+            self.closed = spent + self.frame > self.budget
             if not self.closed:
                 for twin in twins:  # the message itself says it better than a quotation
                     self._remove(twin)
@@ -194,10 +198,10 @@ class _Packing:
         lost = (place for unit in self.units for place in unit.at if place not in shown)
         return self.left_out + Counter(self.recent[place].origin for place in lost)
 
-    def _frame(self, kind: str = "") -> int:
-        """What the block takes beside its items, when one of ``kind`` comes in."""
+    def _frame_with(self, kind: str = "") -> int:
+        """What the block takes beside its items, once one of ``kind`` is in."""
         kinds = [each for each, placed in self.sections.items() if placed or each == kind]
-        return self.join + sum(_line(line) for line in (HEADER, *map(SECTIONS.__getitem__, kinds))) if kinds else 0
+        return self.join + _line(HEADER) + sum(_line(SECTIONS[each]) for each in kinds) if kinds else 0
 
     def _add(self, unit: Unit) -> None:
         self.order.append(unit)
@@ -209,13 +213,14 @@ class _Packing:
         self.order.remove(placed)
         for known in placed.item.source_ids:
             self.recalled.pop(known, None)
-        self.spent -= placed.item.tokens
+        self.spent -= placed.cost
+        self.frame = self._frame_with()
 
     def _head(self) -> tuple[SeedMessage, ...]:
         """The leading system message: pin and block."""
         self.sections["recalled"] = _oldest_first(self.sections["recalled"])
         placed = [piece for pieces in self.sections.values() for piece in pieces]
-        items = [piece.item for piece in placed]
+        items = [replace(piece.item, tokens=piece.cost) for piece in placed]
         text = self.pin
         if placed:
             lines = [f"{HEADER}\n"]
