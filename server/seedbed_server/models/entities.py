@@ -8,8 +8,9 @@ name itself, and what is no name (pronouns, greetings, "my sister") is dropped.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from spacy.tokens import Doc, Token
 
@@ -40,7 +41,9 @@ _EDGE_TAGS = {
     ".", ",", ":", "``", "''", "-LRB-", "-RRB-", "HYPH", "SYM", "NFP", "_SP", "#", "$", "ADD",
 }  # fmt: skip
 _PRONOUN_TAGS = {"PRP", "PRP$", "WP", "WP$", "EX"}
+_NO_NOUNS = {"VB", "UH", "RB", "JJ"}
 _ARTICLES = {"the", "a", "an", "my", "your", "his", "her", "our", "their", "its", "this", "that", "these", "those"}
+_DRAWN_OUT = re.compile(r"([^\W\d_])\1\1")  # "Sooo"
 _NAMELIKE = re.compile(r"[^\W\d_]")
 
 
@@ -99,7 +102,15 @@ def find_names(doc: Doc, known: Sequence[str], related: Sequence[Relation]) -> N
         if taken.isdisjoint(tokens):
             taken.update(tokens)
             chosen.append(name)
-    return Names(doc, chosen)
+    return Names(doc, _agreed(doc, chosen))
+
+
+def _agreed(doc: Doc, names: list[Name]) -> list[Name]:
+    """One type for one name: the one most often given to it, the first of equals."""
+    votes: dict[str, Counter[str]] = {}
+    for name in names:
+        votes.setdefault(name.text(doc), Counter())[name.type] += 1
+    return [replace(name, type=votes[name.text(doc)].most_common(1)[0][0]) for name in names]
 
 
 def _absorb(candidates: list[tuple[int, Name]]) -> list[tuple[int, Name]]:
@@ -190,11 +201,13 @@ def _is_name(doc: Doc, first: int, last: int, kind: str) -> bool:
         return False
     if folded in NOT_NAMES or relation(folded) is not None or folded.strip("'’") in NOT_NAMES:
         return False
+    if _DRAWN_OUT.search(folded):
+        return False
     if all(doc[i].tag_ in _PRONOUN_TAGS for i in range(first, last + 1)):
         return False
     if text.islower():
         # The recogniser on lower case is a guess: a place or a person it has seen, or noise.
         return kind in {"person", "location"} and all(doc[i].tag_.startswith("NNP") for i in range(first, last + 1))
-    if first == last and doc[first].is_sent_start and doc[first].tag_[:2] in {"VB", "UH", "RB", "JJ"}:
+    if doc[first].is_sent_start and (doc[first].tag_ == "VBG" or first == last and doc[first].tag_[:2] in _NO_NOUNS):
         return False  # "Love your hair": a capital because a sentence begins
     return any(doc[i].tag_.startswith("N") or doc[i].text[:1].isupper() for i in range(first, last + 1))

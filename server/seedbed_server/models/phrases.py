@@ -71,7 +71,7 @@ class Scene:
         if not noun.tag_.startswith("NN") or (word := relation(noun.text)) is None:
             return None
         for found in self.relations:
-            if found.clause in {noun} and noun.i < found.name.i and (name := self.names.at(found.name)):
+            if found.noun == noun and noun.i < found.name.i and (name := self.names.at(found.name)):
                 return Node(name.text(self.doc), name.type)
         holder = holder_of(noun)
         owner = self.owner(holder) if holder is not None else None
@@ -100,6 +100,8 @@ class Scene:
                 return None
             if found is not None:
                 return found
+        if any(child.dep_ == "compound" and relation(child.text) for child in token.lefts) and holder_of(token):
+            return None  # "my sister elena", written low: whose name it is cannot be told from a word for a thing
         text = self.phrase(token, subject)
         return Node(text, "other") if text else None
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from spacy.tokens import Doc, Token
 
-from .vocabulary import NOT_NAMES, PETS, relation
+from .vocabulary import NOT_NAMES, PETS, relation, singular
 
 _NAMING = {"named", "called"}
 _HAVING = {"have", "has", "had", "got", "get", "adopted", "bought", "'ve"}
@@ -22,13 +22,13 @@ class Relation:
     """``name`` (a proper noun) is the ``predicate`` of ``holder``.
 
     ``holder`` is the possessor's token ("my", "Elena"), or the subject of the
-    having; ``clause`` is the head of the words it was read from.
+    having; ``noun`` the word that says the relation.
     """
 
     holder: Token
     predicate: str
     name: Token
-    clause: Token
+    noun: Token
     type: str
     negated: bool = False
 
@@ -40,35 +40,45 @@ def relations(doc: Doc) -> list[Relation]:
         predicate = relation(token.text) if token.tag_.startswith("NN") else None
         if predicate is None:
             continue
-        for holder, name, clause, negated in _readings(token):
-            kind = "other" if token.lower_ in PETS else "person"
-            found.setdefault(
-                (holder.i, predicate, name.i), Relation(holder, predicate, name, clause, kind, negated)
-            )
+        kind = "other" if token.lower_ in PETS else "person"
+        for holder, name, negated in _readings(token):
+            key = (holder.i, predicate, name.i)
+            found.setdefault(key, Relation(holder, singular(predicate), name, token, kind, negated))
     return list(found.values())
 
 
-def _readings(noun: Token) -> Iterator[tuple[Token, Token, Token, bool]]:
-    """(holder, name, clause, negated) of every way in which a noun joins a name."""
+def _readings(noun: Token) -> Iterator[tuple[Token, Token, bool]]:
+    """(holder, name, negated) of every way in which a noun joins a name."""
     head = noun.head
     holder = holder_of(noun)
     if noun.dep_ == "compound" and is_name(head) and head.i > noun.i and (holder := holder_of(head)):
-        yield holder, head, head, False  # "my sister Elena", parsed as one name
+        yield holder, head, False  # "my sister Elena", parsed as one name
         return
-    for name in _named_after(noun):
-        owner = holder or _haver(noun)
-        if owner is not None:
-            yield owner, name, noun, False
-    if holder is None:
+    owner = holder or _haver(noun)
+    if owner is None:
         return
+    yield from ((owner, name, False) for name in _named_after(noun))
+    yield from ((owner, name, False) for name in _beside(noun))
+    if holder is not None:
+        yield from _equated(noun, holder)
+
+
+def _beside(noun: Token) -> Iterator[Token]:
+    """ "my sister Elena", "three kids: Ann, Ben and Cleo": the names."""
     for child in noun.children:
         if child.dep_ == "appos" and is_name(child):
-            yield holder, child, noun, False
-            yield from ((holder, more, noun, False) for more in child.conjuncts if is_name(more) and more.i > child.i)
-    yield from _equated(noun, holder)
+            yield from _listed(child)
 
 
-def _equated(noun: Token, holder: Token) -> Iterator[tuple[Token, Token, Token, bool]]:
+def _listed(name: Token) -> Iterator[Token]:
+    """A name and those that follow it in a list."""
+    yield name
+    for child in name.children:
+        if child.dep_ in {"appos", "conj"} and child.i > name.i and is_name(child):
+            yield from _listed(child)
+
+
+def _equated(noun: Token, holder: Token) -> Iterator[tuple[Token, Token, bool]]:
     """ "Elena is my sister", "my sister is Elena", "my sister's name is Elena"."""
     subject = noun
     if noun.dep_ == "poss" and noun.head.lower_ == "name":
@@ -85,7 +95,7 @@ def _equated(noun: Token, holder: Token) -> Iterator[tuple[Token, Token, Token, 
         return
     for other in others:
         if is_name(other) and not _asked(verb):
-            yield holder, other, verb, negated
+            yield holder, other, negated
 
 
 def _named_after(noun: Token) -> Iterator[Token]:
@@ -94,12 +104,13 @@ def _named_after(noun: Token) -> Iterator[Token]:
         if child.lower_ in _NAMING and child.dep_ in {"acl", "relcl"}:
             for name in child.children:
                 if name.dep_ in {"oprd", "dobj", "attr"} and is_name(name):
-                    yield name
-                    yield from (more for more in name.conjuncts if is_name(more) and more.i > name.i)
+                    yield from _listed(name)
 
 
 def _haver(noun: Token) -> Token | None:
     """The subject of "have a NOUN"."""
+    while noun.dep_ == "conj":
+        noun = noun.head
     verb = noun.head
     if noun.dep_ != "dobj" or verb.lower_ not in _HAVING or _asked(verb):
         return None

@@ -9,22 +9,28 @@ more than one with many.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from spacy.tokens import Token
 
 from .contract import Claim
 from .lemmas import Lemmas
 from .phrases import LONGEST_OBJECT, Node, Scene, each_of
-from .relations import holder_of, is_name
+from .relations import holder_of
 from .stance import Stance, is_question, stance_of
 from .vocabulary import (
     ARGUMENT_PREPOSITIONS,
     LASTING,
+    DISPOSITIONS,
+    DOING,
+    IDLE_ACTIVITIES,
     LIKING,
     NOT_CLAIMS,
     PAST_STATES,
+    PLANNING,
     PRAISE,
     PREDICATES,
+    SKILLS,
     TIME_NOUNS,
     VAGUE_NOUNS,
     relation,
@@ -38,6 +44,8 @@ CLAIMS_LIMIT = 200
 
 _SUBJECTS = {"nsubj", "nsubjpass"}
 _OBJECTS = {"dobj", "obj", "oprd"}
+STATES = {"live", "work", "study", "be", "have", "own"}
+"""Verbs whose past tense says that it is over."""
 
 
 class Triples:
@@ -69,12 +77,20 @@ class Triples:
 
     def _clause(self, scene: Scene, verb: Token) -> Iterator[Claim]:
         subjects = list(self._subjects(scene, verb))
-        if not subjects:
+        owned = None if subjects else _owned_subject(verb)
+        if not subjects and owned is None:
             return
         stance = stance_of(verb, self._lemmas)
         if stance is None:
             return
-        lemma = self._lemmas.of(verb)
+        if owned is not None:
+            yield from _owned(scene, verb, owned, stance)
+            return
+        lemma = self._lemma(verb)
+        if stance.ability and lemma not in SKILLS:
+            return
+        if lemma not in STATES:
+            stance = replace(stance, past=False)
         for subject, source in subjects:
             if lemma == "be" and not _is_passive(verb):
                 said = self._copula(scene, verb, subject, source)
@@ -82,6 +98,11 @@ class Triples:
                 said = self._action(scene, verb, lemma, subject, stance)
             for predicate, node, last, without in said:
                 yield _claim(scene, verb, stance, subject, predicate, node, (source, last), without=without)
+
+    def _lemma(self, verb: Token) -> str:
+        lemma = self._lemmas.of(verb)
+        held = lemma == "get" and verb.tag_ == "VBN" and any(self._lemmas.of(aux) == "have" for aux in verb.lefts)
+        return "have" if held and verb.lower_ == "got" else lemma
 
     # --- who acts
 
@@ -141,7 +162,7 @@ class Triples:
             if prep.dep_ == "prep" and prep.lower_ in {"to", "of", "in", "with", "from", "on", "at"}:
                 for noun in _objects_of(prep):
                     node = scene.thing(noun, subject)
-                    if node is not None and (word not in PRAISE or node.type != "other"):
+                    if node is not None and word in DISPOSITIONS:
                         yield f"be {word} {prep.lower_}", node, noun, False
         if word in LASTING and not any(child.dep_ == "prep" for child in adjective.children):
             yield "be", Node(word, "other"), adjective, False
@@ -156,13 +177,19 @@ class Triples:
         self, scene: Scene, verb: Token, lemma: str, subject: Node, stance: Stance
     ) -> Iterator[tuple[str, Node, Token, bool]]:
         base = self._base(verb, lemma, stance)
+        if verb.lower_ in {"called", "named"} and _is_passive(verb):
+            return  # a relation
+        if (lemma in PLANNING or lemma in DOING) and any(child.dep_ == "xcomp" for child in verb.children):
+            return  # the claim is in "to VERB"
         objects = [child for child in verb.children if child.dep_ in _OBJECTS]
-        if any(child.dep_ == "nsubjpass" for child in verb.children):
-            yield from self._done_by(scene, verb, lemma)
+        if verb.dep_ == "relcl" and not objects and any(child.dep_ == "prep" for child in verb.children):
+            return  # "concerts I have had in June": what is had is not beside the verb
         for child in objects:
-            for each in each_of(child):
+            if lemma == "have" and PRAISE & {token.lower_ for token in child.lefts}:
+                continue  # "had a great walk" is a mood
+            for each in each_of(_antecedent(child, verb)):
                 node = scene.thing(each, subject)
-                if node is not None and _tells(lemma, base, node):
+                if node is not None and (_tells(lemma, node) or " " in base):
                     yield _canonical(base), node, each, _is_none(each)
         if lemma in LIKING:
             yield from self._activities(scene, verb, base)
@@ -178,7 +205,7 @@ class Triples:
         """Lemma and particle: "give up"; "be" and "get" of a passive; "can"."""
         words = [lemma, *(child.lower_ for child in verb.children if child.dep_ == "prt")]
         if _is_passive(verb):
-            words.insert(0, "be")
+            words[:1] = ["be", verb.lower_]
         if stance.ability:
             words.insert(0, "can")
         return " ".join(words)
@@ -215,27 +242,24 @@ class Triples:
                     if node is not None and node.type != "other":
                         yield _canonical(f"{base} {prep.lower_}"), node, inner, False
 
-    def _done_by(self, scene: Scene, verb: Token, lemma: str) -> Iterator[tuple[str, Node, Token, bool]]:
-        """The name in "my dog is called Milo" is a relation; a passive has no other object."""
-        del scene, verb, lemma
-        yield from ()
-
     def _activities(self, scene: Scene, verb: Token, base: str) -> Iterator[tuple[str, Node, Token, bool]]:
         """ "love hiking in the Alps", "quit smoking": what one likes or leaves off doing."""
         if any(child.dep_ == "aux" and self._lemmas.of(child) == "would" for child in verb.children):
             return
         for child in verb.children:
-            if child.dep_ != "xcomp":
-                continue
+            if child.dep_ != "xcomp" or (base in DOING and any(True for _ in child.rights)):
+                continue  # "started taking classes" is told by "take"
             for each in [child, *(c for c in child.conjuncts if c.i > child.i)]:
                 words = _activity(each, scene)
                 if words:
-                    yield _canonical(base), Node(words, "other"), each, False
+                    yield _canonical(base), Node(words, "other"), each.right_edge, False
 
 
 def _activity(verb: Token, scene: Scene) -> str:
     """ "hiking in the Alps" as a phrase; empty if it is too long or holds a pronoun."""
     if any(child.dep_ in _SUBJECTS for child in verb.children):
+        return ""
+    if verb.lower_ in IDLE_ACTIVITIES and not any(child.dep_ == "dobj" for child in verb.rights):
         return ""
     words = [verb.text]
     for child in verb.rights:
@@ -263,7 +287,40 @@ def _relations(scene: Scene) -> Iterator[Claim]:
         if owner.text == node.text:
             continue
         stance = Stance(negated=found.negated)
-        yield _claim(scene, found.clause, stance, owner, found.predicate, node, (found.holder, found.name))
+        yield _claim(scene, found.noun, stance, owner, found.predicate, node, (found.holder, found.name))
+
+
+def _owned_subject(verb: Token) -> Token | None:
+    """The "color" of "my favorite color is blue"; None where a person is the subject."""
+    if verb.lower_ not in {"is", "'s", "’s", "are", "was"} or _is_passive(verb):
+        return None
+    subject = next((child for child in verb.children if child.dep_ == "nsubj"), None)
+    if subject is None or holder_of(subject) is None or not subject.tag_.startswith("NN"):
+        return None
+    return None if relation(subject.text) or subject.lower_ in VAGUE_NOUNS | {"name"} else subject
+
+
+def _owned(scene: Scene, verb: Token, noun: Token, stance: Stance) -> Iterator[Claim]:
+    """(Maya, favorite color, blue): what somebody's something is."""
+    holder = holder_of(noun)
+    owner = scene.owner(holder) if holder is not None else None
+    words = [child.lower_ for child in noun.lefts if child.dep_ in {"amod", "compound"}]
+    if owner is None or len(words) > 2:
+        return
+    predicate = " ".join([*words, noun.lower_]).replace("favourite", "favorite")
+    for child in verb.children:
+        if child.dep_ not in {"attr", "acomp"}:
+            continue
+        for each in each_of(child):
+            name = scene.names.at(each)
+            if name is not None:
+                node = Node(name.text(scene.doc), name.type)
+            elif child.dep_ == "acomp":
+                node = Node(each.lower_, "other") if each.lower_ in LASTING else None
+            else:
+                node = None if {t.lower_ for t in each.lefts} & PRAISE else scene.thing(each, owner)
+            if node is not None and node.text != owner.text:
+                yield _claim(scene, verb, stance, owner, predicate, node, (noun, each))
 
 
 def _claim(
@@ -308,7 +365,7 @@ def _canonical(parsed: str) -> str:
     return PREDICATES.get(parsed, parsed)
 
 
-def _tells(lemma: str, base: str, node: Node) -> bool:
+def _tells(lemma: str, node: Node) -> bool:
     """Whether verb and object say something worth keeping."""
     return lemma not in NOT_CLAIMS or node.type != "other" and lemma in {"know", "see", "show", "support", "help", "admire"}
 
@@ -350,6 +407,3 @@ def _age(adjective: Token) -> str:
     years = next((child for child in adjective.children if child.lower_ in {"years", "year"}), None)
     number = next((child.text for child in years.children if child.dep_ == "nummod"), "") if years else ""
     return number
-
-
-__all__ = ["Triples", "is_name"]

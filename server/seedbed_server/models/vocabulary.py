@@ -42,37 +42,47 @@ PEOPLE = {
 """Other people that one has: the word is the predicate."""
 
 PETS = {
-    "dog", "dogs", "puppy", "pup", "cat", "cats", "kitten", "kitty", "horse", "pony", "rabbit", "bunny", "hamster", "parrot",
-    "bird", "turtle", "tortoise", "snake", "lizard", "fish", "guinea pig", "ferret", "pet", "pets", "retriever", "labrador",
-    "poodle", "beagle", "bulldog", "terrier", "corgi", "husky", "shepherd", "dachshund",
+    "dog": "dog", "puppy": "dog", "pup": "dog", "doggo": "dog", "retriever": "dog", "labrador": "dog", "poodle": "dog",
+    "beagle": "dog", "bulldog": "dog", "terrier": "dog", "corgi": "dog", "husky": "dog", "dachshund": "dog", "shepherd": "dog",
+    "cat": "cat", "kitten": "cat", "kitty": "cat", "horse": "horse", "pony": "pony", "rabbit": "rabbit", "bunny": "rabbit",
+    "hamster": "hamster", "parrot": "parrot", "turtle": "turtle", "tortoise": "tortoise", "snake": "snake",
+    "lizard": "lizard", "ferret": "ferret", "pet": "pet", "dogs": "dogs", "puppies": "dogs", "pups": "dogs", "cats": "cats",
+    "kittens": "cats", "pets": "pets", "horses": "horses", "rabbits": "rabbits", "turtles": "turtles", "snakes": "snakes",
 }  # fmt: skip
-"""Animals that one has."""
+"""Animals that one has, as said: as named in a predicate."""
 
 
 def relation(noun: str) -> str | None:
     """The predicate that a noun in "my NOUN" makes, or None if it is no person or pet."""
     noun = noun.casefold()
-    return KIN.get(noun) or (noun if noun in PEOPLE or noun in PETS else None)
+    return KIN.get(noun) or PETS.get(noun) or (noun if noun in PEOPLE else None)
+
+
+def singular(predicate: str) -> str:
+    """The relation to one of many: "children" is "child"."""
+    irregular = {"children": "child", "grandchildren": "grandchild"}
+    one = irregular.get(predicate) or predicate.removesuffix("s")
+    return one if one in irregular.values() or relation(one) else predicate
 
 
 # --- Predicates --------------------------------------------------------------
 
 PREDICATES = {
     # living somewhere
-    "live in": "live in", "live at": "live in", "reside in": "live in", "be base in": "live in", "be live in": "live in",
+    "live in": "live in", "live at": "live in", "reside in": "live in", "be based in": "live in", 
     # moving: said as an event, whatever the tense, because that is what it is
     "move to": "moved to", "move into": "moved to", "relocate to": "moved to", "move back to": "moved to",
     "move in": "moved to", "move over to": "moved to", "move from": "moved from", "immigrate to": "moved to",
-    "emigrate to": "moved to", "be move to": "moved to",
+    "emigrate to": "moved to",
     # origin
-    "come from": "be from", "hail from": "be from", "be bear in": "be born in", "be bear on": "be born on",
-    "grow up in": "grow up in", "be raise in": "grow up in",
+    "come from": "be from", "hail from": "be from", "be born in": "be born in", "be born on": "be born on",
+    "grow up in": "grow up in", "be raised in": "grow up in",
     # work and study
-    "work at": "work at", "work for": "work at", "be employ by": "work at", "be employ at": "work at",
+    "work at": "work at", "work for": "work at", "be employed by": "work at", "be employed at": "work at",
     "have job at": "work at", "get job at": "work at", "get job with": "work at", "start job at": "work at",
     "land job at": "work at", "take job at": "work at", "start work at": "work at", "start work for": "work at",
     "start at": "work at", "join": "join", "study at": "study at", "go to school at": "study at", "enrol at": "study at",
-    "enroll at": "study at", "enroll in": "enroll in", "be enrol in": "enroll in", "be enroll in": "enroll in",
+    "enroll at": "study at", "enroll in": "enroll in", "be enrolled in": "enroll in", 
     "quit": "quit", "leave": "leave",
     # possession
     "have": "have", "own": "have", "have get": "have", "possess": "have",
@@ -81,10 +91,10 @@ PREDICATES = {
     "love": "love", "adore": "love", "be in love with": "love", "dislike": "dislike", "can stand": "like",
     "can bear": "like", "hate": "hate", "detest": "hate", "loathe": "hate", "prefer": "prefer", "can tolerate": "like",
     # marriage
-    "marry": "marry", "get marry to": "marry", "be marry to": "be married to", "get engage to": "be engaged to",
-    "be engage to": "be engaged to", "get divorce from": "be divorced from", "be divorce from": "be divorced from",
+    "marry": "marry", "get married to": "marry", "be married to": "be married to", "get engaged to": "be engaged to",
+    "get divorced from": "be divorced from",
     # going
-    "go to": "go to", "travel to": "go to", "fly to": "go to", "drive to": "go to", "head to": "go to", "visit": "visit",
+    "go to": "go to", "travel to": "go to", "fly to": "go to", "take trip to": "go to", "go on trip to": "go to", "drive to": "go to", "head to": "go to", "visit": "visit",
     # food
     "be allergic to": "be allergic to", "have allergy to": "be allergic to",
 }  # fmt: skip
@@ -118,7 +128,7 @@ REPORTING = {
 }  # fmt: skip
 """Verbs whose "that ..." is taken as said."""
 
-LIKING = {"like", "love", "enjoy", "hate", "prefer", "adore", "dislike", "miss", "stop", "quit", "start", "avoid", "practice"}
+LIKING = {"like", "love", "enjoy", "hate", "prefer", "adore", "dislike", "miss", "stop", "quit", "avoid", "start", "practice"}
 """Verbs that take an activity for an object ("love hiking", "quit smoking")."""
 
 SOON = {"move", "relocate", "go", "fly", "travel", "visit", "leave", "marry", "return", "meet", "start", "adopt", "get", "buy"}
@@ -133,6 +143,16 @@ NOT_CLAIMS = {
     "focus", "stay", "wait", "hold", "notice", "add", "set", "figure", "include", "involve", "admire", "be", "spend",
 }  # fmt: skip
 """Verbs that with a common noun say little that lasts; with a name they do, and are kept."""
+
+SKILLS = {
+    "play", "speak", "cook", "swim", "sing", "dance", "drive", "ride", "read", "write", "code", "program", "eat", "drink",
+    "stand", "bear", "tolerate", "ski", "surf", "paint", "draw", "fix", "repair", "bake", "knit", "sew", "sail", "fly",
+    "understand", "juggle", "skate", "type", "hear", "walk", "digest", "afford",
+}  # fmt: skip
+"""Verbs whose "can" is an ability; with any other it is politeness or a chance."""
+
+IDLE_ACTIVITIES = {"being", "having", "doing", "getting", "going", "seeing", "making", "knowing", "be", "have", "see", "do"}
+"""Activities that say nothing on their own."""
 
 HYPOTHETICAL_MARKS = {"if", "whether", "unless", "until", "till", "lest", "than", "like"}
 """Conjunctions whose clause, and for "if" and "unless" also the main clause, is no fact."""
@@ -156,7 +176,7 @@ VAGUE_NOUNS = {
     "advice", "effort", "thought", "thoughts", "side", "list", "journey", "experience", "experiences", "opportunity", "gift",
     "reminder", "example", "inspiration", "passion", "sight", "life", "world", "story", "stories", "blessing", "motivation",
     "what", "course", "addition", "order", "end", "front", "middle", "top", "mood", "attention", "memory", "memories",
-    "here", "there", "home", "rough", "future", "past", "present", "sake", "question", "questions", "possibility",
+    "here", "there", "home", "rough", "spot", "beauty", "issue", "issues", "breakthrough", "conversation", "talk", "chat", "future", "past", "present", "sake", "question", "questions", "possibility",
 }  # fmt: skip
 """Heads of phrases that name nothing."""
 
@@ -176,6 +196,13 @@ LASTING = {
     "gluten-free", "colorblind", "introverted", "extroverted", "allergic",
 }  # fmt: skip
 """Adjectives that describe someone for longer than a day."""
+
+DISPOSITIONS = {
+    "allergic", "intolerant", "sensitive", "afraid", "scared", "terrified", "fond", "keen", "interested", "passionate",
+    "crazy", "obsessed", "addicted", "fluent", "related", "married", "engaged", "born", "good", "bad", "terrible", "familiar",
+    "responsible", "loyal", "sick", "tired", "jealous", "immune", "vaccinated", "native", "active",
+}  # fmt: skip
+"""Adjectives that with a preposition ("afraid of spiders") say what lasts."""
 
 TIME_NOUNS = {
     "morning", "afternoon", "evening", "night", "day", "week", "month", "year", "weekend", "hour", "minute", "moment",
@@ -203,6 +230,7 @@ NOT_NAMES = {
     "photo", "rip", "fyi", "asap", "dm", "lmk", "brb", "ikr", "smh", "fr", "ngl", "woohoo", "woo", "hoo", "sup", "yo", "ha", "wait",
     "good luck", "way", "haven", "take care", "self", "check out", "ahoy", "welcome", "sweet", "right", "true", "tysm", "hooray",
     "user", "assistant", "image", "video",
+    "tues", "thurs", "mon", "wed", "fri", "nature", "music", "yoga", "art", "reading", "family",
     "ai", "tv", "diy", "pc", "pt", "bbq", "dj", "ceo", "phd", "gps", "faq", "url", "id", "vip", "rv", "pr",
 }  # fmt: skip
 """What a tagger trained on newswire takes for a name in a chat, and is none."""
