@@ -85,6 +85,11 @@ def is_blank(text: str) -> bool:
     return _BLANK.fullmatch(text.translate(_CLEAN)) is not None
 
 
+def is_unspaced(text: str) -> bool:
+    """True when some of it is in a script that is written without spaces between words."""
+    return _IS_UNSPACED.search(text) is not None
+
+
 def _token(token: str, stem: Stemmer.Stemmer, found: list[str]) -> None:
     """Add the terms of one token: its words, and itself if it is more than a word."""
     if token.isascii() and token.isalnum():  # nearly all of them

@@ -164,7 +164,8 @@ class Derived:
 
     def _snapshot(self, query: Callable[[sqlite3.Connection], T]) -> T:
         try:
-            return query(self._reader())
+            with _Transaction(self._reader(), "BEGIN") as db:
+                return query(db)
         except sqlite3.Error as error:
             if _damaged(error):
                 self._writer.submit(self._begin_anew)
@@ -182,13 +183,14 @@ class Derived:
 
 
 class _Transaction:
-    """BEGIN IMMEDIATE … COMMIT, or ROLLBACK on any exception."""
+    """BEGIN … COMMIT, or ROLLBACK on any exception."""
 
-    def __init__(self, db: sqlite3.Connection) -> None:
+    def __init__(self, db: sqlite3.Connection, begin: str = "BEGIN IMMEDIATE") -> None:
         self._db = db
+        self._begin = begin
 
     def __enter__(self) -> sqlite3.Connection:
-        self._db.execute("BEGIN IMMEDIATE")
+        self._db.execute(self._begin)
         return self._db
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
