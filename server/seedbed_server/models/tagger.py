@@ -1,0 +1,55 @@
+"""The parent's side of the tagger: turns to entities and claims, through its child process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from seedbed_server.models.contract import Claim, Extraction, Span, Turn
+from seedbed_server.models.manifest import by_role
+from seedbed_server.processes import Child, Priority
+
+TIMEOUT = 600.0
+"""Seconds for one call; what hangs is found by the watchdog before."""
+
+
+class Tagger:
+    """Reads turns for the entities they name and the claims they make.
+
+    ``fingerprint`` names the weights and ``rules``, the version of the rules that
+    make claims out of a parse. Start, stop and watch ``child``.
+    """
+
+    def __init__(self, models_dir: Path, *, rules: str = "", threads: int = 1) -> None:
+        model = by_role("tagger")
+        self.name = model.name
+        self.fingerprint = model.fingerprint(rules)
+        self.child = Child(
+            "tagger",
+            "seedbed_server.models.tagger_worker:create",
+            {"models_dir": str(models_dir.absolute()), "threads": threads},
+            threads=threads,
+        )
+
+    async def extract(self, turns: Sequence[Turn], *, urgent: bool = False) -> list[Extraction | None]:
+        """One extraction a turn, in order; None for a turn that could not be read. PartUnavailableError."""
+        if not turns:
+            return []
+        payload = {"turns": [_packed(turn) for turn in turns]}
+        priority = Priority.URGENT if urgent else Priority.BULK
+        found = await self.child.call("extract", payload, priority=priority, timeout=TIMEOUT)
+        return [_extraction(entry) if entry is not None else None for entry in found]
+
+
+def _packed(turn: Turn) -> dict[str, Any]:
+    """The turn's fields; its time as ISO 8601 text, which crosses where a datetime does not."""
+    return {**asdict(turn), "time": turn.time.isoformat() if turn.time else None}
+
+
+def _extraction(entry: Mapping[str, Any]) -> Extraction:
+    return Extraction(
+        entities=tuple(Span(**span) for span in entry["entities"]),
+        claims=tuple(Claim(**claim) for claim in entry["claims"]),
+    )

