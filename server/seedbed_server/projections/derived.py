@@ -59,12 +59,15 @@ class Derived:
         self._db: sqlite3.Connection | None = None
         self.generation = ""
         self.resets = 0
+        self.on_reset: list[Callable[[], None]] = []  # called in the event loop when the file was begun anew
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     @classmethod
     async def open(cls, directory: Path, schemas: Sequence[str] = ()) -> Derived:
         """Open or begin the file in ``directory``, with the tables of ``schemas`` (SQL, repeatable)."""
         self = cls(directory, schemas)
         await self._in(self._writer, self._begin)
+        self._loop = asyncio.get_running_loop()
         return self
 
     async def close(self) -> None:
@@ -104,10 +107,12 @@ class Derived:
         except sqlite3.DatabaseError as error:
             if isinstance(error, sqlite3.OperationalError) and not _damaged(error):
                 raise PartUnavailableError("derived") from None
-            self._begin_anew()
+            self._begin_anew(self.generation)
 
-    def _begin_anew(self) -> None:
-        """Set the file aside, replacing what was set aside before, and make an empty one."""
+    def _begin_anew(self, generation: str) -> None:
+        """Set the file of this generation aside, replacing what was set aside before, and make an empty one."""
+        if generation != self.generation:  # somebody else has noticed before
+            return
         log.warning("the derived store was unreadable or of another version; set aside and begun anew")
         self._close()
         for suffix in ("-wal", "-shm"):
@@ -116,6 +121,12 @@ class Derived:
             self._path.replace(self._path.with_name(FILE + ASIDE))
         self.resets += 1
         self._connect()
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._tell)
+
+    def _tell(self) -> None:
+        for listener in self.on_reset:
+            listener()
 
     def _connect(self) -> None:
         small = not self._path.exists() or self._path.stat().st_size <= QUICK_CHECK_BYTES
@@ -150,7 +161,7 @@ class Derived:
                 return change(db)
         except sqlite3.Error as error:
             if _damaged(error):
-                self._begin_anew()
+                self._begin_anew(self.generation)
             raise PartUnavailableError("derived") from None
 
     def _scrub(self) -> bool:
@@ -163,21 +174,22 @@ class Derived:
     # In a reader thread.
 
     def _snapshot(self, query: Callable[[sqlite3.Connection], T]) -> T:
+        generation = self.generation
         try:
-            with _Transaction(self._reader(), "BEGIN") as db:
+            with _Transaction(self._reader(generation), "BEGIN") as db:
                 return query(db)
         except sqlite3.Error as error:
             if _damaged(error):
-                self._writer.submit(self._begin_anew)
+                self._writer.submit(self._begin_anew, generation)
             raise PartUnavailableError("derived") from None
 
-    def _reader(self) -> sqlite3.Connection:
+    def _reader(self, generation: str) -> sqlite3.Connection:
         """The thread's own connection to the present incarnation of the file."""
-        if getattr(self._local, "generation", None) != self.generation:
+        if getattr(self._local, "generation", None) != generation:
             db = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
             db.execute("PRAGMA query_only=ON")
             self._opened.append(db)
-            self._local.db, self._local.generation = db, self.generation
+            self._local.db, self._local.generation = db, generation
         reader: sqlite3.Connection = self._local.db
         return reader
 

@@ -157,7 +157,8 @@ class MemoryGraph:
                 yield self.facts[fact_id]
 
     def _newest(self, a: str, b: str) -> Fact:
-        both: list[Fact] = [d["fact"] for x, y in ((a, b), (b, a)) for d in (self.graph.get_edge_data(x, y) or {}).values()]
+        ends = ((a, b), (b, a))
+        both = [self.facts[str(i)] for x, y in ends for i in self.graph.get_edge_data(x, y, default={})]
         return max(both, key=lambda f: (f.last_said, f.id))
 
 

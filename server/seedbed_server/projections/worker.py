@@ -54,6 +54,10 @@ class _Turn:
     upto_seq: int
 
 
+class _KilledError(Exception):
+    """A part went down over a batch, and is well without it."""
+
+
 class Worker:
     """Keeps one projection current. Run by the projector; its state is read by it."""
 
@@ -93,6 +97,10 @@ class Worker:
         """The memory's log has changed: it grew, or something was erased."""
         self._dirty[key] = None
         self._erasures_due = True
+        self._wake.set()
+
+    def wake(self) -> None:
+        """Look again at what there is to do."""
         self._wake.set()
 
     async def rebuild(self, key: int | None) -> None:
@@ -164,7 +172,7 @@ class Worker:
                     await self._orders()
                 turns = await self._gather()
                 if turns:
-                    self.state = "working"
+                    self.state = "waiting" if self.waiting_for else "working"
                     await self._advance(turns)
                 else:
                     await self._settle()
@@ -238,7 +246,7 @@ class Worker:
         for key, seq in positions.items():
             if self._ahead.get(key) == seq:
                 del self._ahead[key]
-        self._failures, self.waiting_for = 0, ""
+        self._failures, self.state, self.waiting_for = 0, "working", ""
         self._on_progress()
 
     def _commit(
@@ -317,28 +325,29 @@ class Worker:
 
     async def _halve(self, batch: Batch, skipped: Counter[int], strike: int = 1) -> None:
         try:
-            prepared = await self.projection.prepare([batch])
-        except PartUnavailableError as error:
-            if not await self._well():
-                raise
-            alone = len(batch.messages) == 1
-            if alone and strike < STRIKES:
-                await self._halve(batch, skipped, strike + 1)
-            elif alone:
-                self._skip(batch, skipped, error)
-            else:
-                await self._halves(batch, skipped)
-        except StoreLostError:
+            skipped.update(await self._apply(batch))
+        except (PartUnavailableError, StoreLostError):
             raise
         except Exception as error:  # noqa: BLE001 - any error may be the message's fault
-            if len(batch.messages) == 1:
-                self._skip(batch, skipped, error)
-            else:
+            if len(batch.messages) > 1:
                 await self._halves(batch, skipped)
-        else:
-            skipped.update(prepared.skipped)
-            await self.projection.store(prepared)
-            await self._derived.write(lambda db: self.projection.commit(db, prepared))
+            elif isinstance(error, _KilledError) and strike < STRIKES:
+                await self._halve(batch, skipped, strike + 1)
+            else:
+                log.warning("projection %s passed a message it could not read: %s", self.name, type(error).__name__)
+                skipped[batch.key] += 1
+
+    async def _apply(self, batch: Batch) -> Mapping[int, int]:
+        """All three steps for one batch, without the cursor; returns what was skipped."""
+        try:
+            prepared = await self.projection.prepare([batch])
+        except PartUnavailableError:
+            if await self._well():
+                raise _KilledError from None
+            raise
+        await self.projection.store(prepared)
+        await self._derived.write(lambda db: self.projection.commit(db, prepared))
+        return prepared.skipped
 
     async def _halves(self, batch: Batch, skipped: Counter[int]) -> None:
         middle = len(batch.messages) // 2
@@ -346,10 +355,6 @@ class Worker:
         await self._halve(replace(batch, messages=first), skipped)
         before = (*batch.before, *first)[-self.projection.reach :] if self.projection.reach else ()
         await self._halve(replace(batch, messages=second, before=before), skipped)
-
-    def _skip(self, batch: Batch, skipped: Counter[int], error: Exception) -> None:
-        log.warning("projection %s passed a message it could not read: %s", self.name, type(error).__name__)
-        skipped[batch.key] += 1
 
     async def _well(self) -> bool:
         """Whether the projection's part reads a harmless message, within some tries."""
