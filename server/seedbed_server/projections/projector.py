@@ -62,7 +62,7 @@ class Projector:
         self._by_name = {name: worker for worker in self._workers for name in worker.projection.names}
         self._tasks: list[asyncio.Task[None]] = []
         self._moved = asyncio.Event()
-        derived.on_reset += [worker.wake for worker in self._workers]
+        derived.on_reset += [worker.lost for worker in self._workers]
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -99,8 +99,9 @@ class Worker:
         self._erasures_due = True
         self._wake.set()
 
-    def wake(self) -> None:
-        """Look again at what there is to do."""
+    def lost(self) -> None:
+        """The derived store was begun anew: nothing is applied any more."""
+        self.cursors = Cursors(self.cursors.fingerprint, clean_after=self.cursors.clean_after)
         self._wake.set()
 
     async def rebuild(self, key: int | None) -> None:
@@ -152,7 +153,7 @@ class Worker:
     async def _restart(self) -> None:
         """Begin at the start of the log, with every memory, and distrust all that is stored."""
         heads = await self._source.heads()
-        last = max([head.key for head in heads] + list(self.cursors.applied), default=0)
+        last = max((head.key for head in heads), default=0)
         fresh = Cursors(self.projection.fingerprint, clean_after=max(last, self.cursors.clean_after))
         await self._derived.write(lambda db: table.begin(db, self.name, fresh))
         self.cursors = fresh
@@ -240,6 +241,8 @@ class Worker:
             missed.update(part.skipped)
             await self.projection.store(part)
         await self._derived.write(lambda db: self._commit(db, prepared, positions, missed))
+        if self._derived.generation != self._generation:
+            raise StoreLostError
         self.cursors.applied.update(positions)
         for key, count in missed.items():
             self.cursors.skipped[key] = self.cursors.skipped.get(key, 0) + count
