@@ -1,0 +1,100 @@
+"""From mentions and claims to entities: one per name."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from seedbed_server.projections.analysis import is_unspaced
+from seedbed_server.projections.knowledge import UNPLACED, ClaimRow, MentionRow
+from seedbed_server.projections.names import canonical
+
+# Where votes are equal, the surer kind wins.
+TYPE_ORDER = ("person", "location", "organisation", "work", "product", "event", "other")
+
+
+@dataclass(slots=True)
+class Entity:
+    """Somebody or something that the conversations name.
+
+    ``mention_count`` counts the places in texts; times are in seconds since 1970,
+    0 for never. ``seqs`` are the messages that name it or claim something of it.
+    """
+
+    id: str
+    form: str
+    mention_count: int = 0
+    first_seen: float = 0.0
+    last_seen: float = 0.0
+    written: Counter[str] = field(default_factory=Counter)
+    types: Counter[str] = field(default_factory=Counter)
+    seqs: set[int] = field(default_factory=set)
+
+    @property
+    def name(self) -> str:
+        """The name as most often written; the first of equals in the order of code points."""
+        return min(self.written, key=lambda text: (-self.written[text], text), default=self.form)
+
+    @property
+    def type(self) -> str:
+        """The type it was most often read as."""
+        known = [t for t in TYPE_ORDER if self.types[t]]
+        return min(known, key=lambda t: (t == "other", -self.types[t]), default="other")
+
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        """Other spellings."""
+        return tuple(sorted(text for text in self.written if text != self.name))
+
+    def seen(self, text: str, kind: str, said_at: float) -> None:
+        """Count one use of the name."""
+        self.written[text] += 1
+        self.types[kind] += 1
+        self.first_seen = min(self.first_seen, said_at) if self.first_seen else said_at
+        self.last_seen = max(self.last_seen, said_at)
+
+
+class Entities:
+    """The entities of one memory by id, and by canonical name."""
+
+    def __init__(self) -> None:
+        self.by_id: dict[str, Entity] = {}
+        self.by_form: dict[str, Entity] = {}
+        self.longest = 1  # words of the longest name
+        self.unspaced: set[str] = set()  # names in scripts without spaces between words
+        self._by_first_word: dict[str, set[str]] = {}
+
+    def add(self, mentions: Iterable[MentionRow], claims: Iterable[ClaimRow]) -> None:
+        """Count more mentions, and the ends of claims: an end that is named nowhere else is an entity too."""
+        for mention in mentions:
+            entity = self._entity(mention.entity_id, mention.form)
+            entity.mention_count += mention.start != UNPLACED
+            if mention.start != UNPLACED:
+                entity.seqs.add(mention.seq)
+            entity.seen(mention.text, mention.type, mention.said_at)
+        for claim in claims:
+            self._end(claim, claim.subject_id, claim.subject, claim.subject_type)
+            self._end(claim, claim.object_id, claim.object, claim.object_type)
+
+    def first_named(self, word: str) -> list[Entity]:
+        """Persons whose name of several words begins with ``word``."""
+        found = (self.by_form[form] for form in sorted(self._by_first_word.get(word, ())))
+        return [entity for entity in found if entity.type == "person"]
+
+    def _end(self, claim: ClaimRow, entity_id: str, text: str, kind: str) -> None:
+        entity = self._entity(entity_id, canonical(text))
+        entity.seen(text, kind, claim.said_at)
+        entity.seqs.add(claim.seq)
+
+    def _entity(self, entity_id: str, form: str) -> Entity:
+        entity = self.by_id.get(entity_id)
+        if entity is None:
+            entity = self.by_id[entity_id] = self.by_form[form] = Entity(entity_id, form)
+            if is_unspaced(form):
+                self.unspaced.add(form)
+            words = form.split(" ")
+            self.longest = max(self.longest, len(words))
+            if len(words) > 1:
+                self._by_first_word.setdefault(words[0], set()).add(form)
+        return entity

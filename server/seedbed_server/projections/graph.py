@@ -1,0 +1,232 @@
+"""The graph of a memory's facts: a networkx MultiDiGraph, loaded on use and kept current."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice, pairwise
+
+import networkx as nx
+
+from seedbed_server.projections.analysis import normalise
+from seedbed_server.projections.entities import Entities, Entity
+from seedbed_server.projections.knowledge import ClaimRow, Knowledge, Known
+from seedbed_server.projections.names import canonical
+from seedbed_server.projections.triples import Fact, resolve
+
+QUERY_WORDS = 2000  # of a query that are looked at for names
+NAME_WORDS = 8  # words of the longest name that is looked for
+NEAR_EDGES = 3000  # facts around the seeds that are ranked; newest first
+GROW_AT_ONCE = 500  # rows taken in on the event loop: some milliseconds
+DAMPING = 0.85  # Page et al. 1999
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A fact and how near it is to what was asked about; higher is nearer."""
+
+    fact: Fact
+    score: float
+
+
+class MemoryGraph:
+    """Entities and facts of one memory.
+
+    ``graph`` has an edge per fact that holds, keyed by the fact's id, with the
+    :class:`Fact` as attribute ``fact``; ``facts`` also has those that have ended.
+    """
+
+    def __init__(self) -> None:
+        self.graph: nx.MultiDiGraph[str] = nx.MultiDiGraph()
+        self.entities = Entities()
+        self.facts: dict[str, Fact] = {}
+        self.applied_seq = 0
+        self._claims: dict[str, list[ClaimRow]] = defaultdict(list)
+
+    def add(self, known: Known) -> None:
+        """Take in what was applied since. Only the facts about subjects spoken of are worked out again."""
+        self.entities.add(known.mentions, known.claims)
+        touched: dict[str, None] = {}
+        for claim in known.claims:
+            self._claims[claim.subject_id].append(claim)
+            touched[claim.subject_id] = None
+        self.graph.add_nodes_from(self.entities.by_id)
+        for subject in touched:
+            self._resolve(subject)
+        self.applied_seq = known.applied_seq
+
+    def entities_in(self, text: str) -> list[Entity]:
+        """The entities that a text names, in its order.
+
+        The longest names win; a first name counts when only one person has it.
+        """
+        plain = normalise(text)
+        words = plain.split()[:QUERY_WORDS]
+        found = {entity.id: entity for entity in self._named(words)}
+        for form in sorted(self.entities.unspaced):
+            if form in plain:
+                found.setdefault(self.entities.by_form[form].id, self.entities.by_form[form])
+        return list(found.values())
+
+    def facts_around(self, entity_ids: Iterable[str], k: int, hops: int = 2) -> list[Ranked]:
+        """The ``k`` facts that hold and are nearest to the entities, nearest first.
+
+        Ranked by personalised PageRank of their ends within ``hops``; equals by time, newest first.
+        """
+        seeds = [i for i in entity_ids if i in self.graph]
+        near = self._near(seeds, hops)
+        rank = _pagerank(near, seeds)
+        scored = [Ranked(fact, rank[fact.subject_id] + rank[fact.object_id]) for fact in near]
+        scored.sort(key=lambda r: (-round(r.score, 9), -r.fact.last_said, r.fact.id))
+        return scored[:k]
+
+    def pagerank(self, seeds: Collection[str], hops: int = 3) -> dict[str, float]:
+        """How near each entity is to the seeds, by entity id; the values add up to 1. Empty without seeds."""
+        known = [i for i in seeds if i in self.graph]
+        return _pagerank(self._near(known, hops), known)
+
+    def explore(
+        self, entity_ids: Iterable[str], hops: int = 1, predicates: Collection[str] = (), limit: int = 100
+    ) -> tuple[list[Fact], bool]:
+        """The facts within ``hops`` of the entities, nearest first; and whether ``limit`` cut them short."""
+        seeds = [i for i in entity_ids if i in self.graph]
+        found = list(islice(self._outward(seeds, hops, predicates), limit + 1))
+        return found[:limit], len(found) > limit
+
+    def find_paths(self, start: str, end: str, max_hops: int = 4, limit: int = 10) -> list[list[Fact]]:
+        """Chains of facts from one entity to another, in either direction, shortest first; a hop is its newest fact."""
+        if start not in self.graph or end not in self.graph or start == end:
+            return []
+        plain: nx.Graph[str] = nx.Graph(self.graph)
+        paths: list[list[Fact]] = []
+        try:
+            for nodes in nx.shortest_simple_paths(plain, start, end):
+                if len(nodes) - 1 > max_hops or len(paths) == limit:
+                    break
+                paths.append([self._newest(a, b) for a, b in pairwise(nodes)])
+        except nx.NetworkXNoPath:
+            return []
+        return paths
+
+    def _resolve(self, subject: str) -> None:
+        resolved = resolve(self._claims[subject])
+        self.graph.remove_edges_from(list(self.graph.out_edges(subject, keys=True)))
+        for fact in resolved.values():
+            self.facts[fact.id] = fact
+            if fact.current:
+                self.graph.add_edge(fact.subject_id, fact.object_id, key=fact.id, fact=fact)
+
+    def _named(self, words: Sequence[str]) -> Iterator[Entity]:
+        longest = min(NAME_WORDS, self.entities.longest)
+        at = 0
+        while at < len(words):
+            for size in range(min(longest, len(words) - at), 0, -1):
+                entity = self.entities.by_form.get(canonical(" ".join(words[at : at + size])))
+                if entity is not None:
+                    yield entity
+                    at += size
+                    break
+            else:
+                namesakes = self.entities.first_named(canonical(words[at]))
+                if len(namesakes) == 1:
+                    yield namesakes[0]
+                at += 1
+
+    def _near(self, seeds: Sequence[str], hops: int) -> list[Fact]:
+        return list(islice(self._outward(seeds, hops), NEAR_EDGES))
+
+    def _outward(self, seeds: Sequence[str], hops: int, predicates: Collection[str] = ()) -> Iterator[Fact]:
+        """Facts hop by hop away from the seeds, each once, newest first within a hop."""
+        reached, frontier = set(seeds), list(dict.fromkeys(seeds))
+        given: set[str] = set()
+        for _ in range(hops):
+            ring = {f.id: f for node in frontier for f in self._touching(node) if f.id not in given}
+            facts = [f for f in ring.values() if not predicates or f.predicate in predicates]
+            facts.sort(key=lambda f: (-f.last_said, f.id))
+            yield from facts
+            given.update(ring)
+            ends = dict.fromkeys(end for f in facts for end in (f.subject_id, f.object_id))
+            frontier = [end for end in ends if end not in reached]
+            reached.update(frontier)
+
+    def _touching(self, node: str) -> Iterator[Fact]:
+        for edges in (self.graph.out_edges(node, keys=True), self.graph.in_edges(node, keys=True)):
+            for _, _, fact_id in edges:
+                yield self.facts[fact_id]
+
+    def _newest(self, a: str, b: str) -> Fact:
+        ends = ((a, b), (b, a))
+        both = [self.facts[str(i)] for x, y in ends for i in self.graph.get_edge_data(x, y, default={})]
+        return max(both, key=lambda f: (f.last_said, f.id))
+
+
+class Graphs:
+    """The graphs of the memories used last, at most ``most_facts`` facts in all."""
+
+    def __init__(self, knowledge: Knowledge, most_facts: int = 200_000) -> None:
+        self._knowledge = knowledge
+        self._most_facts = most_facts
+        self._kept: OrderedDict[int, tuple[int, MemoryGraph]] = OrderedDict()
+        self._locks: dict[int, asyncio.Lock] = {}
+
+    async def get(self, key: int) -> MemoryGraph:
+        """Return the memory's graph as far as the projection has applied.
+
+        It grows when it is asked for again: read it before the next await.
+        """
+        lock = self._locks.setdefault(key, asyncio.Lock())
+        async with lock:
+            version = self._knowledge.rewritten(key)
+            kept_version, graph = self._kept.get(key, (version, MemoryGraph()))
+            known = await self._knowledge.load(key, graph.applied_seq if kept_version == version else 0)
+            size = len(known.mentions) + len(known.claims)
+            if kept_version == version and size <= GROW_AT_ONCE:
+                graph.add(known)
+            else:  # off the event loop, hence not in a graph that somebody may be reading
+                graph = await self._load(key)
+            self._kept[key] = (version, graph)
+            self._kept.move_to_end(key)
+            self._trim()
+        return graph
+
+    async def _load(self, key: int) -> MemoryGraph:
+        graph = MemoryGraph()
+        await asyncio.to_thread(graph.add, await self._knowledge.load(key))
+        return graph
+
+    async def as_of(self, key: int, *, valid_at: float | None = None, known_at: float | None = None) -> MemoryGraph:
+        """Return the graph at a moment of the world, from what was recorded by a moment (seconds since 1970)."""
+        known = await self._knowledge.load(key)
+        claims = [
+            claim
+            for claim in known.claims
+            if (valid_at is None or claim.said_at <= valid_at) and (known_at is None or claim.recorded_at <= known_at)
+        ]
+        seqs = {claim.seq for claim in claims}
+        mentions = [m for m in known.mentions if m.seq in seqs or valid_at is None or m.said_at <= valid_at]
+        graph = MemoryGraph()
+        await asyncio.to_thread(graph.add, replace(known, mentions=mentions, claims=claims))
+        return graph
+
+    def _trim(self) -> None:
+        total = sum(len(graph.facts) for _, graph in self._kept.values())
+        while total > self._most_facts and len(self._kept) > 1:
+            key, (_, graph) = self._kept.popitem(last=False)
+            self._locks.pop(key, None)
+            total -= len(graph.facts)
+
+
+def _pagerank(facts: Sequence[Fact], seeds: Sequence[str]) -> dict[str, float]:
+    """Personalised PageRank over facts taken as ties in both directions, as heavy as their number of sources."""
+    if not seeds:
+        return {}
+    plain: nx.Graph[str] = nx.Graph()
+    plain.add_nodes_from(seeds)
+    for fact in facts:
+        old = plain.get_edge_data(fact.subject_id, fact.object_id, {"weight": 0})["weight"]
+        plain.add_edge(fact.subject_id, fact.object_id, weight=old + len(fact.seqs))
+    start = dict.fromkeys(seeds, 1.0)
+    rank: dict[str, float] = nx.pagerank(plain, alpha=DAMPING, personalization=start)
+    return rank

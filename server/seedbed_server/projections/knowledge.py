@@ -1,0 +1,260 @@
+"""The projection into entities and triples: what messages name, and what they say.
+
+One reading by the tagger serves both, so they share one cursor and are reported
+under two names. Only what each message itself says is stored, one row per
+mention and per claim; entities, facts and which fact supersedes which are
+worked out when read. So an erasure deletes rows and leaves nothing behind, and
+order of arrival does not matter.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import NamedTuple, Protocol
+
+from seedbed.messages import Message
+from seedbed_server.models.contract import Extraction, Turn
+from seedbed_server.projections.contract import Batch, Prepared, Projection
+from seedbed_server.projections.derived import Derived
+from seedbed_server.projections.names import canonical, entity_id
+
+RULES = "knowledge-1"
+UNPLACED = -1  # start and end of a mention that is not in the text: the speaker's own name
+TABLES = {"entities": "mention", "triples": "claim"}
+
+
+class Tagger(Protocol):
+    """What the projection needs of the tagger."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Names weights and rules."""
+        ...
+
+    async def extract(self, turns: Sequence[Turn]) -> list[Extraction | None]:
+        """Read turns; None for one that could not be read."""
+        ...
+
+
+class MentionRow(NamedTuple):
+    """A name in a message. ``said_at`` is in seconds since 1970."""
+
+    key: int
+    seq: int
+    start: int
+    end: int
+    entity_id: str
+    form: str
+    type: str
+    text: str
+    said_at: float
+
+
+class ClaimRow(NamedTuple):
+    """A claim in a message; ``place`` is its number there. Times are in seconds since 1970."""
+
+    key: int
+    seq: int
+    place: int
+    subject_id: str
+    subject: str
+    subject_type: str
+    predicate: str
+    object_id: str
+    object: str
+    object_type: str
+    negated: int
+    modality: str
+    surface: str
+    said_at: float
+    recorded_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The rows of a batch, and the messages that they replace all rows of."""
+
+    places: list[tuple[int, int]]
+    mentions: list[MentionRow]
+    claims: list[ClaimRow]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is stored of a memory, up to ``applied_seq``."""
+
+    mentions: list[MentionRow]
+    claims: list[ClaimRow]
+    applied_seq: int
+
+
+class Knowledge(Projection[Reading]):
+    """Mentions and claims of every message."""
+
+    names = ("entities", "triples")
+    schema = """
+    CREATE TABLE IF NOT EXISTS mention (
+        key INTEGER NOT NULL, seq INTEGER NOT NULL, start INTEGER NOT NULL, end INTEGER NOT NULL,
+        entity_id TEXT NOT NULL, form TEXT NOT NULL, type TEXT NOT NULL, text TEXT NOT NULL, said_at REAL NOT NULL,
+        PRIMARY KEY (key, seq, start, entity_id)
+    ) WITHOUT ROWID;
+    CREATE INDEX IF NOT EXISTS mention_entity ON mention (key, entity_id, seq);
+    CREATE TABLE IF NOT EXISTS claim (
+        key INTEGER NOT NULL, seq INTEGER NOT NULL, place INTEGER NOT NULL,
+        subject_id TEXT NOT NULL, subject TEXT NOT NULL, subject_type TEXT NOT NULL, predicate TEXT NOT NULL,
+        object_id TEXT NOT NULL, object TEXT NOT NULL, object_type TEXT NOT NULL,
+        negated INTEGER NOT NULL, modality TEXT NOT NULL, surface TEXT NOT NULL,
+        said_at REAL NOT NULL, recorded_at REAL NOT NULL,
+        PRIMARY KEY (key, seq, place)
+    ) WITHOUT ROWID;
+    """
+    reach = 8  # how far back the person spoken to is looked for
+    batch_messages = 32
+
+    def __init__(self, derived: Derived, tagger: Tagger) -> None:
+        self._derived = derived
+        self._tagger = tagger
+        self._rewritten: Counter[int] = Counter()
+
+    @property
+    def fingerprint(self) -> str:
+        """The tagger's, and the version of the rules here."""
+        return f"{self._tagger.fingerprint}/{RULES}"
+
+    def rewritten(self, key: int) -> int:
+        """Grows whenever rows of the memory are erased or replaced: what was loaded before is out of date."""
+        return self._rewritten[key]
+
+    async def prepare(self, batches: Sequence[Batch]) -> Prepared[Reading]:
+        """Let the tagger read all messages in one go."""
+        places = [(batch.key, message) for batch in batches for message in batch.messages]
+        found = await self._tagger.extract([turn for batch in batches for turn in _turns(batch)])
+        reading = Reading([(key, message.seq) for key, message in places], [], [])
+        skipped: Counter[int] = Counter()
+        for (key, message), extraction in zip(places, found, strict=True):
+            if extraction is None:
+                skipped[key] += 1
+            reading.mentions.extend(_mentions(key, message, extraction))
+            reading.claims.extend(_claims(key, message, extraction))
+        return Prepared(reading, skipped)
+
+    def commit(self, db: sqlite3.Connection, prepared: Prepared[Reading]) -> None:
+        """Replace the rows of the messages."""
+        for key, first in _first_seqs(prepared.rows.places).items():
+            if first <= _applied(db, key):  # read again, after an erasure near it
+                self._rewritten[key] += 1
+        _delete(db, prepared.rows.places)
+        _insert(db, "mention", prepared.rows.mentions)
+        _insert(db, "claim", prepared.rows.claims)
+
+    async def forget(self, key: int, seqs: Sequence[int]) -> Mapping[str, int]:
+        """Delete the messages' mentions and claims: what has no other source is gone with them."""
+        self._rewritten[key] += 1
+        counts = await self._derived.write(lambda db: _delete(db, [(key, seq) for seq in seqs]))
+        self._rewritten[key] += 1  # also for what was loaded meanwhile
+        return counts
+
+    async def drop(self, key: int) -> Mapping[str, int]:
+        """Delete the memory's mentions and claims."""
+        self._rewritten[key] += 1
+        counts = await self._derived.write(
+            lambda db: {
+                name: db.execute(f"DELETE FROM {table} WHERE key = ?", (key,)).rowcount  # noqa: S608
+                for name, table in TABLES.items()
+            }
+        )
+        self._rewritten[key] += 1
+        return counts
+
+    async def load(self, key: int, after_seq: int = 0) -> Known:
+        """Return the memory's mentions and claims in messages with a greater seq, in order."""
+        return await self._derived.read(lambda db: _load(db, key, after_seq))
+
+    async def mentions_of(self, key: int, entity: str, limit: int = 100) -> list[MentionRow]:
+        """Return an entity's newest mentions, newest first."""
+        query = "SELECT * FROM mention WHERE key = ? AND entity_id = ? AND start >= 0 ORDER BY seq DESC, start LIMIT ?"
+        rows = await self._derived.read(lambda db: db.execute(query, (key, entity, limit)).fetchall())
+        return [MentionRow(*row) for row in rows]
+
+
+def _load(db: sqlite3.Connection, key: int, after_seq: int) -> Known:
+    mentions = db.execute("SELECT * FROM mention WHERE key = ? AND seq > ? ORDER BY seq, start", (key, after_seq))
+    claims = db.execute("SELECT * FROM claim WHERE key = ? AND seq > ? ORDER BY seq, place", (key, after_seq))
+    return Known([MentionRow(*row) for row in mentions], [ClaimRow(*row) for row in claims], _applied(db, key))
+
+
+def _applied(db: sqlite3.Connection, key: int) -> int:
+    row = db.execute("SELECT applied_seq FROM cursor WHERE projection = 'entities' AND key = ?", (key,)).fetchone()
+    return int(row[0]) if row else 0
+
+
+def _first_seqs(places: Sequence[tuple[int, int]]) -> dict[int, int]:
+    first: dict[int, int] = {}
+    for key, seq in places:
+        first[key] = min(seq, first.get(key, seq))
+    return first
+
+
+def speaker(message: Message) -> str:
+    """Who says a message: the name if there is one, else the role ("user")."""
+    return message.name or message.role
+
+
+def _turns(batch: Batch) -> Iterator[Turn]:
+    """The messages as the tagger reads them; who is spoken to is the last other speaker of the session."""
+    earlier = list(batch.before)
+    for message in batch.messages:
+        near = [m for m in earlier[-Knowledge.reach :] if m.seq >= message.seq - Knowledge.reach]
+        others = [speaker(m) for m in near if m.session == message.session and speaker(m) != speaker(message)]
+        yield Turn(message.text, speaker(message), others[-1] if others else "", message.time)
+        earlier.append(message)
+
+
+def _mentions(key: int, message: Message, extraction: Extraction | None) -> Iterator[MentionRow]:
+    said_at = seconds(message.time)
+    form = canonical(message.name)
+    if form:
+        here = (UNPLACED, UNPLACED, entity_id(form), form, "person", message.name)
+        yield MentionRow(key, message.seq, *here, said_at)
+    for span in extraction.entities if extraction else ():
+        form = canonical(span.text)
+        if form and span.type != "date":
+            place = (span.start, span.end, entity_id(form), form, span.type, span.text)
+            yield MentionRow(key, message.seq, *place, said_at)
+
+
+def _claims(key: int, message: Message, extraction: Extraction | None) -> Iterator[ClaimRow]:
+    for place, claim in enumerate(extraction.claims if extraction else ()):
+        subject, object_ = canonical(claim.subject), canonical(claim.object)
+        if subject and object_ and claim.predicate:
+            yield ClaimRow(
+                *(key, message.seq, place),
+                *(entity_id(subject), claim.subject, claim.subject_type or "other"),
+                " ".join(claim.predicate.split()),
+                *(entity_id(object_), claim.object, claim.object_type or "other"),
+                *(int(claim.negated), claim.modality, claim.surface),
+                *(seconds(message.time), seconds(message.recorded_at)),
+            )
+
+
+def seconds(time: datetime | None) -> float:
+    """Seconds since 1970; an unknown time is 0."""
+    return (time.replace(tzinfo=UTC) if time.tzinfo is None else time).timestamp() if time else 0.0
+
+
+def _insert(db: sqlite3.Connection, table: str, rows: Sequence[tuple[object, ...]]) -> None:
+    if rows:
+        marks = ", ".join("?" * len(rows[0]))
+        db.executemany(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", rows)  # noqa: S608
+
+
+def _delete(db: sqlite3.Connection, places: Sequence[tuple[int, int]]) -> dict[str, int]:
+    """Delete the rows of messages (key, seq); returns how many by reported name."""
+    return {
+        name: db.executemany(f"DELETE FROM {table} WHERE key = ? AND seq = ?", places).rowcount  # noqa: S608
+        for name, table in TABLES.items()
+    }

@@ -1,0 +1,45 @@
+"""When two names are one: the form that names are compared in, and the ids made of it."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+from seedbed_server.projections.analysis import normalise
+
+LONGEST = 200  # code points of a name that are looked at
+PRONOUNS = frozenset(
+    """
+    i me my mine myself you your yours yourself yourselves he him his himself she her hers herself it its itself
+    we us our ours ourselves they them their theirs themselves this that these those who whom whose which what
+    someone somebody anyone anybody everyone everybody nobody something anything everything nothing one
+    """.split()  # noqa: SIM905 - one word after another reads best
+)
+
+_EDGE = re.compile(r"^[\W_]+|[^\w+#!.]+$|(?<![\w])[.!]+$")
+_POSSESSIVE = re.compile(r"(?:'s|(?<=s)')$")
+_ARTICLE = re.compile(r"^(?:the|a|an)\s+(?=\w)")
+_SPACE = re.compile(r"\s+")
+
+
+def canonical(name: str) -> str:
+    """Return the form in which equal names are equal; "" for what names nothing.
+
+    NFKC and case folded, white space single, without a leading article, a
+    possessive ending or punctuation around it. Pronouns name nothing.
+    """
+    plain = _SPACE.sub(" ", normalise(name[:LONGEST])).strip()
+    plain = _POSSESSIVE.sub("", _EDGE.sub("", plain))
+    plain = _ARTICLE.sub("", plain).strip()
+    return "" if plain in PRONOUNS else plain
+
+
+def entity_id(form: str) -> str:
+    """The id of the entity with this canonical name: the same in every memory and after every rebuild."""
+    return "e" + hashlib.blake2b(form.encode(errors="replace"), digest_size=12).hexdigest()
+
+
+def triple_id(subject_id: str, predicate: str, object_id: str, negated: bool, modality: str) -> str:
+    """The id of a fact: one for the same fact from several messages."""
+    key = "\x1f".join((subject_id, predicate, object_id, str(int(negated)), modality))
+    return "t" + hashlib.blake2b(key.encode(errors="replace"), digest_size=12).hexdigest()

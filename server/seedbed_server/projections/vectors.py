@@ -1,0 +1,244 @@
+"""The projection into vectors: every message encoded, and kept in the vector index.
+
+The index holds vectors under ids and nothing else. How many chunks a message
+has is written here before the index is touched, and marked stored with the
+cursor: so an erasure also finds rows of a batch that a crash cut short.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from seedbed.messages import Message
+from seedbed_server.models.contract import Passage
+from seedbed_server.projections.contract import Batch, Prepared, Projection, StoreLostError
+from seedbed_server.projections.derived import Derived
+
+FETCH = 500  # ids per call: Chroma degrades and fails beyond
+LAYOUT = "rows-1"  # version of header, ids and kinds of rows; another one encodes anew
+SINGLE = ""  # the kind of row that holds a message on its own
+
+
+class Encoder(Protocol):
+    """What the projection needs of the encoder."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Names weights and chunking."""
+        ...
+
+    @property
+    def dimensions(self) -> int:
+        """Length of a vector."""
+        ...
+
+    async def encode_passages(self, passages: Sequence[Passage], *, urgent: bool = False) -> list[np.ndarray]:
+        """Per passage its chunks' unit vectors, (chunks, dimensions) float32."""
+        ...
+
+
+class VectorIndex(Protocol):
+    """What the projection needs of the vector index.
+
+    ``generation`` names this incarnation of its folder; it changes when the folder
+    is begun anew. All calls raise PartUnavailableError when the index is down.
+    """
+
+    async def generation(self) -> str:
+        """Name the folder's incarnation."""
+        ...
+
+    async def upsert(self, key: int, ids: Sequence[str], vectors: np.ndarray) -> None:
+        """Store or replace rows."""
+        ...
+
+    async def fetch(self, key: int, ids: Sequence[str]) -> Mapping[str, np.ndarray]:
+        """Return the vectors of those ids that are there."""
+        ...
+
+    async def delete(self, key: int, ids: Sequence[str]) -> int:
+        """Delete rows; unknown ids are ignored."""
+        ...
+
+    async def drop(self, key: int) -> int:
+        """Delete all rows of a memory."""
+        ...
+
+
+class Row(NamedTuple):
+    """The vectors of one message: ``kind`` is SINGLE."""
+
+    key: int
+    seq: int
+    kind: str
+    vectors: np.ndarray
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The vectors of a memory's messages.
+
+    ``matrix`` is (chunks, dimensions), float32; the chunks of ``seqs[i]`` are its
+    rows ``offsets[i]`` up to ``offsets[i + 1]``.
+    """
+
+    seqs: np.ndarray
+    offsets: np.ndarray
+    matrix: np.ndarray
+
+
+class Vectors(Projection[list[Row]]):
+    """Vectors of single messages."""
+
+    names = ("vectors",)
+    schema = """
+    CREATE TABLE IF NOT EXISTS vectors (
+        key INTEGER NOT NULL, seq INTEGER NOT NULL, kind TEXT NOT NULL,
+        chunks INTEGER NOT NULL, stored INTEGER NOT NULL,
+        PRIMARY KEY (key, seq, kind)
+    ) WITHOUT ROWID;
+    """
+    batch_messages = 128
+
+    def __init__(self, derived: Derived, encoder: Encoder, index: VectorIndex) -> None:
+        self._derived = derived
+        self._encoder = encoder
+        self._index = index
+        self._generation = ""
+
+    @property
+    def fingerprint(self) -> str:
+        """The encoder's, and the layout of the rows."""
+        return f"{self._encoder.fingerprint}/{LAYOUT}"
+
+    async def open(self) -> None:
+        """Compare the index's generation with the one that the rows here were stored in.
+
+        When they differ, notes the new one and raises StoreLostError: all is encoded anew.
+        """
+        generation = self._generation = await self._index.generation()
+        if not await self._derived.write(lambda db: _belongs(db, generation)):
+            raise StoreLostError
+
+    async def prepare(self, batches: Sequence[Batch]) -> Prepared[list[Row]]:
+        """Encode all texts in one go: many small memories make one call."""
+        places = [(batch.key, message) for batch in batches for message in batch.messages]
+        encoded = await self._encoder.encode_passages([passage(message) for _, message in places])
+        return Prepared(
+            [Row(key, message.seq, SINGLE, vectors) for (key, message), vectors in zip(places, encoded, strict=True)]
+        )
+
+    async def store(self, prepared: Prepared[list[Row]]) -> None:
+        """Upsert the vectors, memory by memory. Raises StoreLostError when the index was begun anew."""
+        await self._derived.write(lambda db: _note(db, prepared.rows, stored=False))
+        for key, rows in _by_key(prepared.rows).items():
+            ids = [i for row in rows for i in row_ids(row.key, row.seq, row.kind, len(row.vectors))]
+            vectors = np.concatenate([row.vectors for row in rows])
+            if ids:
+                await self._index.upsert(key, ids, vectors)
+        if await self._index.generation() != self._generation:  # begun anew meanwhile: earlier rows are gone
+            raise StoreLostError
+
+    def commit(self, db: sqlite3.Connection, prepared: Prepared[list[Row]]) -> None:
+        """Mark the rows stored."""
+        _note(db, prepared.rows, stored=True)
+
+    async def forget(self, key: int, seqs: Sequence[int]) -> Mapping[str, int]:
+        """Delete the messages' vectors, then the note of them."""
+        pairs = [(key, seq) for seq in seqs]
+        known = await self._derived.read(lambda db: _chunks(db, pairs))
+        ids = [i for row in known for i in row_ids(*row)]
+        for part in _parts(ids):
+            await self._index.delete(key, part)
+        await self._derived.write(lambda db: db.executemany("DELETE FROM vectors WHERE key = ? AND seq = ?", pairs))
+        return {"vectors": len(ids)}
+
+    async def drop(self, key: int) -> Mapping[str, int]:
+        """Delete the memory's vectors, known here or not."""
+        known = await self._counts(key, 0, stored_only=False)
+        await self._index.drop(key)
+        await self._derived.write(lambda db: db.execute("DELETE FROM vectors WHERE key = ?", (key,)))
+        return {"vectors": sum(chunks for _, _, chunks in known)}
+
+    async def load(self, key: int, after_seq: int = 0, kind: str = SINGLE) -> Loaded:
+        """Return the vectors of the memory's messages with a greater seq, by seq.
+
+        A message that the index has lost is left out. Raises PartUnavailableError.
+        """
+        known = [(s, n) for s, k, n in await self._counts(key, after_seq, stored_only=True) if k == kind]
+        ids = [i for seq, chunks in known for i in row_ids(key, seq, kind, chunks)]
+        found: dict[str, np.ndarray] = {}
+        for part in _parts(ids):
+            found.update(await self._index.fetch(key, part))
+        seqs, offsets, rows = [], [0], []
+        for seq, chunks in known:
+            vectors = [found.get(i) for i in row_ids(key, seq, kind, chunks)]
+            here = [vector for vector in vectors if vector is not None]
+            if here:
+                seqs.append(seq)
+                rows += here
+                offsets.append(len(rows))
+        matrix = np.stack(rows).astype(np.float32) if rows else np.empty((0, self._encoder.dimensions), np.float32)
+        return Loaded(np.array(seqs, np.int64), np.array(offsets, np.int64), matrix)
+
+    async def _counts(self, key: int, after_seq: int, *, stored_only: bool) -> list[tuple[int, str, int]]:
+        """Seq, kind and number of chunks, by seq."""
+        query = "SELECT seq, kind, chunks FROM vectors WHERE key = ? AND seq > ? AND stored >= ? ORDER BY seq"
+        values = (key, after_seq, int(stored_only))
+        return await self._derived.read(lambda db: db.execute(query, values).fetchall())
+
+
+def passage(message: Message) -> Passage:
+    """What is encoded of a message: also for one that is not applied yet."""
+    return Passage(header(message), message.text)
+
+
+def header(message: Message) -> str:
+    """What stands before a text when it is encoded: who spoke, and on which day ("Maya, 8 May 2023: ")."""
+    who = message.name or message.role
+    day = f", {message.time.day} {message.time:%B %Y}" if message.time else ""
+    return f"{who}{day}: "
+
+
+def row_ids(key: int, seq: int, kind: str, chunks: int) -> list[str]:
+    """The ids of a message's rows in the index: "<key>:<seq>:<kind><chunk>"."""
+    return [f"{key}:{seq}:{kind}{chunk}" for chunk in range(chunks)]
+
+
+def _note(db: sqlite3.Connection, rows: Iterable[Row], *, stored: bool) -> None:
+    """Write how many chunks messages have; before they are stored, never fewer than an earlier try left."""
+    most = "chunks = excluded.chunks" if stored else "chunks = max(chunks, excluded.chunks)"
+    db.executemany(
+        f"INSERT INTO vectors VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET {most}, stored = excluded.stored",  # noqa: S608
+        [(row.key, row.seq, row.kind, len(row.vectors), stored) for row in rows],
+    )
+
+
+def _chunks(db: sqlite3.Connection, pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int, str, int]]:
+    """Key, seq, kind and number of chunks of all rows of these messages."""
+    query = "SELECT key, seq, kind, chunks FROM vectors WHERE key = ? AND seq = ?"
+    return [row for pair in pairs for row in db.execute(query, pair)]
+
+
+def _belongs(db: sqlite3.Connection, generation: str) -> bool:
+    known = db.execute("SELECT value FROM meta WHERE name = 'vectors'").fetchone()
+    db.execute("INSERT OR REPLACE INTO meta VALUES ('vectors', ?)", (generation,))
+    if known != (generation,):
+        db.execute("DELETE FROM vectors")
+    return bool(known == (generation,))
+
+
+def _by_key(rows: Iterable[Row]) -> dict[int, list[Row]]:
+    grouped: dict[int, list[Row]] = {}
+    for row in rows:
+        grouped.setdefault(row.key, []).append(row)
+    return grouped
+
+
+def _parts(ids: Sequence[str]) -> Iterable[Sequence[str]]:
+    return (ids[i : i + FETCH] for i in range(0, len(ids), FETCH))

@@ -1,0 +1,446 @@
+"""One projection's task: it follows the log, memory after memory, and never gives up.
+
+Dirty memories take turns, each with a share of the batch, so that one memory's
+flood never starves another. While one batch is stored, the next is prepared.
+A part that is down means waiting; a message that cannot be read is found by
+halving the batch, counted and passed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from seedbed.messages import Message
+from seedbed_server.errors import PartUnavailableError
+from seedbed_server.projections import cursors as table
+from seedbed_server.projections.contract import Batch, Erasure, Prepared, Projection, Source, StoreLostError
+from seedbed_server.projections.cursors import Cursors
+from seedbed_server.projections.derived import Derived
+
+log = logging.getLogger(__name__)
+
+LEAST_SHARE = 4  # messages of one memory per turn: fewer would cost more reads than they are worth
+BATCH_CHARS = 400_000  # text of one batch; bounds what is in flight when messages are large
+ERASURES = 100  # read at once
+PATIENCE = 4  # failures in a row of a part before a message is suspected of killing it
+STRIKES = 3  # how often a message must bring down a part that is well without it
+RECEIPTS = 1000  # counts of erasures remembered
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """How long to wait for a part: ``first`` seconds, doubled up to ``most``."""
+
+    first: float = 0.25
+    most: float = 15.0
+
+    def seconds(self, failures: int) -> float:
+        """The wait after so many failures in a row."""
+        return min(self.most, self.first * 2.0 ** min(failures - 1, 20))
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """A batch, where the memory's cursor has to stand before it, and where it will stand when it is committed."""
+
+    batch: Batch
+    after_seq: int
+    upto_seq: int
+
+
+class _KilledError(Exception):
+    """A part went down over a batch, and is well without it."""
+
+
+class Worker:
+    """Keeps one projection current. Run by the projector; its state is read by it."""
+
+    def __init__(
+        self,
+        *,
+        projection: Projection[Any],
+        source: Source,
+        derived: Derived,
+        indexable: Callable[[Message], bool],
+        on_progress: Callable[[], None],
+        backoff: Backoff,
+    ) -> None:
+        self.projection = projection
+        self.name = projection.names[0]
+        self.state = "starting"
+        self.waiting_for = ""
+        self.receipts: dict[int, Mapping[str, int]] = {}
+        self.cursors = Cursors(projection.fingerprint)
+        self._source = source
+        self._derived = derived
+        self._indexable = indexable
+        self._on_progress = on_progress
+        self._backoff = backoff
+        self._generation = ""
+        self._ahead: dict[int, int] = {}
+        self._dirty: dict[int, None] = {}
+        self._rebuilds: dict[int | None, asyncio.Future[None]] = {}
+        self._wake = asyncio.Event()
+        self._erasures_due = True
+        self._failures = 0
+        self._storing: tuple[list[_Turn], asyncio.Task[None]] | None = None
+
+    # What others ask of it.
+
+    def changed(self, key: int) -> None:
+        """The memory's log has changed: it grew, or something was erased."""
+        self._dirty[key] = None
+        self._erasures_due = True
+        self._wake.set()
+
+    def lost(self) -> None:
+        """The derived store was begun anew: nothing is applied any more."""
+        self.cursors = Cursors(self.cursors.fingerprint, clean_after=self.cursors.clean_after)
+        self._wake.set()
+
+    async def rebuild(self, key: int | None) -> None:
+        """Set the memory's cursor, or every cursor, to 0; returns when that is committed."""
+        done = self._rebuilds.setdefault(key, asyncio.get_running_loop().create_future())
+        self._wake.set()
+        await asyncio.shield(done)
+
+    async def run(self) -> None:
+        """Work until cancelled."""
+        while True:
+            try:
+                await self._open()
+                await self._work()
+            except PartUnavailableError as error:
+                await self._wait(error.part)
+            except StoreLostError:
+                log.warning("projection %s lost its store and begins anew", self.name)
+                await self._restart()
+            except Exception as error:  # noqa: BLE001 - whatever it is, this projection has to go on
+                log.warning("projection %s failed and will try again: %s", self.name, type(error).__name__)
+                await self._wait(self.name)
+
+    async def _wait(self, part: str) -> None:
+        self._requeue()
+        self._failures += 1
+        self.state, self.waiting_for = "waiting", part
+        self._on_progress()
+        await asyncio.sleep(self._backoff.seconds(self._failures))
+
+    # Where it stands.
+
+    async def _open(self) -> None:
+        """Read the cursors if they are not known yet, or the file is another one; then ask the store."""
+        if self._generation != self._derived.generation:
+            generation = self._derived.generation
+            known = await self._derived.read(lambda db: table.load(db, self.name))
+            if known is None or known.fingerprint != self.projection.fingerprint:
+                await self._restart()
+            else:
+                self.cursors = known
+            self._ahead.clear()
+            self._dirty |= {head.key: None for head in await self._source.heads()}
+            self._erasures_due = True
+            self._generation = generation
+            self._on_progress()
+        await self.projection.open()
+
+    async def _restart(self) -> None:
+        """Begin at the start of the log, with every memory, and distrust all that is stored."""
+        heads = await self._source.heads()
+        last = max((head.key for head in heads), default=0)
+        fresh = Cursors(self.projection.fingerprint, clean_after=max(last, self.cursors.clean_after))
+        await self._derived.write(lambda db: table.begin(db, self.name, fresh))
+        self.cursors = fresh
+        self._ahead.clear()
+        self._dirty |= {head.key: None for head in heads}
+        self._erasures_due = True
+        self._on_progress()
+
+    # The round.
+
+    async def _work(self) -> None:
+        """Batches until something is wrong; the store of one overlaps the preparation of the next."""
+        try:
+            while self._generation == self._derived.generation:
+                if self._erasures_due or self._rebuilds:
+                    await self._settle()
+                    await self._orders()
+                turns = await self._gather()
+                if turns:
+                    self.state = "waiting" if self.waiting_for else "working"
+                    await self._advance(turns)
+                else:
+                    await self._settle()
+                    await self._rest()
+        finally:
+            if self._storing is not None:
+                await asyncio.gather(self._storing[1], return_exceptions=True)
+                self._storing = None
+
+    async def _advance(self, turns: list[_Turn]) -> None:
+        """Prepare a batch while the last is stored, then begin to store this one."""
+        try:
+            batches = [turn.batch for turn in turns if turn.batch.messages]
+            prepared = [await self.projection.prepare(batches)] if batches else []
+        except Exception as error:  # noqa: BLE001 - sorted by _failed
+            if await self._settle():
+                await self._failed(turns, error)
+            return
+        if await self._settle():
+            self._storing = (turns, asyncio.create_task(self._store(turns, prepared)))
+
+    async def _settle(self) -> bool:
+        """Wait for the batch being stored. False when it failed: then nothing is in flight, and all is read again."""
+        if self._storing is None:
+            return True
+        turns, task = self._storing
+        self._storing = None
+        try:
+            await task
+        except Exception as error:  # noqa: BLE001 - sorted by _failed
+            await self._failed(turns, error)
+            return False
+        return True
+
+    async def _failed(self, turns: Sequence[_Turn], error: Exception) -> None:
+        """Look for the message that makes a batch fail; raises the error when that is not the likely cause."""
+        self._requeue()
+        if not self._suspicious(error):
+            raise error
+        for turn in turns:
+            if self.cursors.applied.get(turn.batch.key, 0) == turn.after_seq:
+                await self._carefully(turn)
+
+    def _requeue(self) -> None:
+        """Nothing is in flight any more: what was taken and not committed is due again."""
+        self._dirty |= dict.fromkeys(self._ahead)
+        self._ahead.clear()
+
+    async def _rest(self) -> None:
+        """Sleep until there is something to do."""
+        self._wake.clear()
+        if self._dirty or self._rebuilds or self._erasures_due:
+            return
+        self.state, self.waiting_for = "idle", ""
+        self._on_progress()
+        await self._wake.wait()
+
+    async def _store(
+        self, turns: Sequence[_Turn], prepared: Sequence[Prepared[Any]], skipped: Counter[int] | None = None
+    ) -> None:
+        """Store, then commit rows and cursors together."""
+        positions = {turn.batch.key: turn.upto_seq for turn in turns}
+        missed = Counter(skipped)
+        for part in prepared:
+            missed.update(part.skipped)
+            await self.projection.store(part)
+        await self._derived.write(lambda db: self._commit(db, prepared, positions, missed))
+        if self._derived.generation != self._generation:
+            raise StoreLostError
+        self.cursors.applied.update(positions)
+        for key, count in missed.items():
+            self.cursors.skipped[key] = self.cursors.skipped.get(key, 0) + count
+        for key, seq in positions.items():
+            if self._ahead.get(key) == seq:
+                del self._ahead[key]
+        self._failures, self.state, self.waiting_for = 0, "working", ""
+        self._on_progress()
+
+    def _commit(
+        self,
+        db: sqlite3.Connection,
+        prepared: Sequence[Prepared[Any]],
+        positions: Mapping[int, int],
+        skipped: Mapping[int, int],
+    ) -> None:
+        if self._derived.generation != self._generation:  # these cursors belong to the file before
+            raise StoreLostError
+        for part in prepared:
+            self.projection.commit(db, part)
+        table.advance(db, self.name, positions, skipped)
+
+    # What comes next.
+
+    async def _gather(self) -> list[_Turn]:
+        """Take the next batch: a share of each dirty memory, in turn."""
+        room = self.projection.batch_messages
+        chars = BATCH_CHARS
+        share = max(LEAST_SHARE, room // max(1, len(self._dirty)))
+        turns: list[_Turn] = []
+        unfinished: dict[int, None] = {}
+        while self._dirty and room > 0 and chars > 0:
+            key = next(iter(self._dirty))
+            turn, more = await self._take(key, min(share, room), chars)
+            self._dirty.pop(key, None)
+            if more:
+                unfinished[key] = None
+            if turn is not None:
+                turns.append(turn)
+                self._ahead[key] = turn.upto_seq
+                room -= len(turn.batch.messages)
+                chars -= sum(len(message.text) for message in turn.batch.messages)
+        self._dirty |= unfinished
+        return turns
+
+    async def _take(self, key: int, limit: int, chars: int) -> tuple[_Turn | None, bool]:
+        """Read a memory's next messages, at most ``limit``; also says whether there are more."""
+        record = await self._source.record(key)
+        after = max(self._ahead.get(key, 0), self.cursors.applied.get(key, 0))
+        if record is None or record.last_seq <= after:
+            return None, False
+        if key not in self.cursors.applied and key not in self._ahead and key <= self.cursors.clean_after:
+            await self.projection.drop(key)
+        messages = _within(await self._source.read(key, after_seq=after, limit=limit), chars)
+        # Nothing alive up to the end: the cursor passes what was erased.
+        upto = messages[-1].seq if messages else record.last_seq
+        batch = Batch(key, tuple(filter(self._indexable, messages)), await self._before(key, after))
+        return _Turn(batch, after, upto), upto < record.last_seq
+
+    async def _before(self, key: int, after: int) -> tuple[Message, ...]:
+        """The messages before the next one that its rows depend on."""
+        reach = self.projection.reach
+        if not reach or not after:
+            return ()
+        seqs = range(max(1, after - reach + 1), after + 1)
+        found = await self._source.by_seqs(key, seqs)
+        return tuple(found[seq] for seq in sorted(found))
+
+    # Trouble.
+
+    def _suspicious(self, error: BaseException) -> bool:
+        """Whether a message may be the cause of a failure, rather than the state of a part."""
+        if isinstance(error, PartUnavailableError):
+            return error.part != "derived" and self._failures >= PATIENCE
+        return isinstance(error, Exception) and not isinstance(error, StoreLostError)
+
+    async def _carefully(self, turn: _Turn) -> None:
+        """Apply a batch by halves, passing and counting the messages that cannot be derived from."""
+        skipped: Counter[int] = Counter()
+        if turn.batch.messages:
+            await self._halve(turn.batch, skipped)
+        await self._store([turn], [], skipped)
+
+    async def _halve(self, batch: Batch, skipped: Counter[int], strike: int = 1) -> None:
+        try:
+            skipped.update(await self._apply(batch))
+        except (PartUnavailableError, StoreLostError):
+            raise
+        except Exception as error:  # noqa: BLE001 - any error may be the message's fault
+            if len(batch.messages) > 1:
+                await self._halves(batch, skipped)
+            elif isinstance(error, _KilledError) and strike < STRIKES:
+                await self._halve(batch, skipped, strike + 1)
+            else:
+                log.warning("projection %s passed a message it could not read: %s", self.name, type(error).__name__)
+                skipped[batch.key] += 1
+
+    async def _apply(self, batch: Batch) -> Mapping[int, int]:
+        """All three steps for one batch, without the cursor; returns what was skipped."""
+        try:
+            prepared = await self.projection.prepare([batch])
+        except PartUnavailableError:
+            if await self._well():
+                raise _KilledError from None
+            raise
+        await self.projection.store(prepared)
+        await self._derived.write(lambda db: self.projection.commit(db, prepared))
+        return prepared.skipped
+
+    async def _halves(self, batch: Batch, skipped: Counter[int]) -> None:
+        middle = len(batch.messages) // 2
+        first, second = batch.messages[:middle], batch.messages[middle:]
+        await self._halve(replace(batch, messages=first), skipped)
+        before = (*batch.before, *first)[-self.projection.reach :] if self.projection.reach else ()
+        await self._halve(replace(batch, messages=second, before=before), skipped)
+
+    async def _well(self) -> bool:
+        """Whether the projection's part reads a harmless message, within some tries."""
+        probe = Batch(0, (Message.user("How are you?"),))
+        for failures in range(1, PATIENCE + 1):
+            try:
+                await self.projection.prepare([probe])
+            except PartUnavailableError:
+                await asyncio.sleep(self._backoff.seconds(failures))
+            else:
+                return True
+        return False
+
+    # Erasures and rebuilds.
+
+    async def _orders(self) -> None:
+        """Carry out what was asked, between batches: nothing is in flight here."""
+        while self._rebuilds:
+            key, done = next(iter(self._rebuilds.items()))
+            await self._reset(key)
+            del self._rebuilds[key]
+            done.set_result(None)
+        while self._erasures_due:
+            self._erasures_due = False
+            try:
+                erasures = await self._source.erasures(self.cursors.erasure_id, ERASURES)
+                for erasure in erasures:
+                    await self._erase(erasure)
+            except BaseException:
+                self._erasures_due = True
+                raise
+            if erasures:
+                self._erasures_due = True
+                await self._derived.scrub()
+                self._on_progress()
+
+    async def _reset(self, key: int | None) -> None:
+        if key is None:
+            await self._restart()
+            return
+        await self._derived.write(lambda db: table.remove(db, self.name, key, distrust=True))
+        self.cursors.clean_after = max(self.cursors.clean_after, key)
+        self._unlearn(key)
+        self._dirty[key] = None
+        self._on_progress()
+
+    async def _erase(self, erasure: Erasure) -> None:
+        if erasure.whole:
+            counts = await self.projection.drop(erasure.key)
+            await self._derived.write(lambda db: table.remove(db, self.name, erasure.key))
+            self._unlearn(erasure.key)
+        else:
+            counts = await self.projection.forget(erasure.key, erasure.seqs)
+            await self._redo(erasure)
+        await self._derived.write(lambda db: table.erased(db, self.name, erasure.id))
+        self.cursors.erasure_id = erasure.id
+        self.receipts[erasure.id] = counts
+        if len(self.receipts) > RECEIPTS:
+            del self.receipts[next(iter(self.receipts))]
+
+    async def _redo(self, erasure: Erasure) -> None:
+        """Derive again from the messages whose rows depended on an erased one."""
+        reach = self.projection.reach
+        applied = self.cursors.applied.get(erasure.key, 0)
+        near = {seq + step for seq in erasure.seqs for step in range(1, reach + 1)}
+        alive = await self._source.by_seqs(erasure.key, sorted(s for s in near if s <= applied)) if near else {}
+        for seq in sorted(alive):
+            if self._indexable(alive[seq]):
+                batch = Batch(erasure.key, (alive[seq],), await self._before(erasure.key, seq - 1))
+                skipped: Counter[int] = Counter()
+                await self._halve(batch, skipped)
+
+    def _unlearn(self, key: int) -> None:
+        for known in (self.cursors.applied, self.cursors.skipped, self._ahead):
+            known.pop(key, None)
+
+
+def _within(messages: Sequence[Message], chars: int) -> list[Message]:
+    """As many messages as stay within ``chars``, at least one if there is any."""
+    kept: list[Message] = []
+    for message in messages:
+        chars -= len(message.text)
+        if kept and chars < 0:
+            break
+        kept.append(message)
+    return kept
