@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from rich.progress import Progress
+
 from seedbed import Client, Hybrid, Message, Vector
 from seedbed.client import RemoteMemory
-
 from seedbed_server.app.waiting import wait_applied
 
 BATCH = 500

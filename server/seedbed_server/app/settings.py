@@ -94,7 +94,9 @@ def load(config: Path | None = None, flags: Mapping[str, Any] | None = None) -> 
         values |= _from_file(config)
     values |= {f.name: os.environ[key] for f in fields(Settings) if (key := PREFIX + f.name.upper()) in os.environ}
     values |= {name: value for name, value in (flags or {}).items() if value is not None}
-    return Settings(**{f.name: _typed(f.name, str(f.type), values[f.name]) for f in fields(Settings) if f.name in values})
+    return Settings(
+        **{f.name: _typed(f.name, str(f.type), values[f.name]) for f in fields(Settings) if f.name in values}
+    )
 
 
 def _from_file(config: Path) -> dict[str, Any]:

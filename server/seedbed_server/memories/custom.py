@@ -19,7 +19,6 @@ from seedbed.local import shown_from_seed
 from seedbed.memory import Memory
 from seedbed.seeds import Shown
 from seedbed.variants import Custom
-
 from seedbed_server.errors import VariantNotRegisteredError
 from seedbed_server.memories.view import Answer, View
 

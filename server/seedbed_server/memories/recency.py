@@ -5,7 +5,6 @@ from __future__ import annotations
 from seedbed.messages import Message
 from seedbed.recency import shown_recent, window
 from seedbed.variants import Buffer, TokenBuffer, Window
-
 from seedbed_server.memories.view import Answer, View
 
 

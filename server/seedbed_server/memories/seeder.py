@@ -21,7 +21,6 @@ from seedbed.variants import (
     Vector,
     Window,
 )
-
 from seedbed_server.errors import PartUnavailableError
 from seedbed_server.log import Log, MemoryRecord
 from seedbed_server.memories.custom import CustomPart
@@ -60,7 +59,9 @@ class Seeder:
         """
         upto = record.last_seq if ask.known_at is None else await self.log.seq_at(record.key, ask.known_at)
         view = View(self.log, record, ask, upto, budget(variant, ask.max_tokens))
-        parts = [part for part in variant.parts if isinstance(part, Variant)] if isinstance(variant, Hybrid) else [variant]
+        parts = (
+            [part for part in variant.parts if isinstance(part, Variant)] if isinstance(variant, Hybrid) else [variant]
+        )
         answers = await self._show_all(view, parts)
         seed = pack(record.system, [answer.shown for answer in answers], view.budget)
         applied = [answer.applied_seq for answer in answers if answer.applied_seq is not None]

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from seedbed.seeds import Item, Shown
 from seedbed.variants import Vector
-
 from seedbed_server.memories.view import Answer, View
 from seedbed_server.recall import Found, Recall, Search
 

@@ -8,7 +8,6 @@ from datetime import datetime
 from seedbed.messages import Message
 from seedbed.seeds import Shown
 from seedbed.tokens import message_tokens
-
 from seedbed_server.log import Log, MemoryRecord
 
 # Messages read before their tokens are counted; four times as many each time they do not fill the budget.

@@ -27,7 +27,7 @@ class Tagger:
         self.child = Child(
             "tagger",
             "seedbed_server.models.tagger_worker:create",
-            {"models_dir": str(models_dir.absolute()), "threads": threads},
+            {"model_dir": str((models_dir / model.name).absolute())},
             threads=threads,
         )
 

@@ -1,10 +1,10 @@
 """The ranked search behind the seed.
 
-    postings   words: BM25 of a message, of its neighbourhood, of its session
-    hot        one memory in arrays
-    memories   the loaded memories, kept current with the log
-    fusion     from the legs' scores to one order
-    search     a question in, messages out
+postings   words: BM25 of a message, of its neighbourhood, of its session
+hot        one memory in arrays
+memories   the loaded memories, kept current with the log
+fusion     from the legs' scores to one order
+search     a question in, messages out
 """
 
 from seedbed_server.recall.memories import HotMemories

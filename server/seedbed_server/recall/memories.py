@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
-from seedbed.messages import Message
 
+from seedbed.messages import Message
 from seedbed_server.errors import PartUnavailableError
 from seedbed_server.log import Log, MemoryRecord
 from seedbed_server.models.encoder import Encoder

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from seedbed.messages import Message
 
+from seedbed.messages import Message
 from seedbed_server.errors import PartUnavailableError
 from seedbed_server.log import Log, MemoryRecord
 from seedbed_server.models.encoder import Encoder
@@ -109,7 +109,9 @@ class Recall:
         )
 
 
-def _leg(name: str, raw: npt.NDArray[np.float64], part: npt.NDArray[np.float64], rank: npt.NDArray[np.intp], at: int) -> Leg:
+def _leg(
+    name: str, raw: npt.NDArray[np.float64], part: npt.NDArray[np.float64], rank: npt.NDArray[np.intp], at: int
+) -> Leg:
     return Leg(name, float(raw[at]), float(part[at]), int(rank[at]))
 
 

@@ -8,9 +8,9 @@ from datetime import datetime
 from typing import Any, Protocol
 
 import grpc
+
 from seedbed.v1 import admin_service_pb2 as pb
 from seedbed.v1.admin_service_pb2_grpc import AdminServiceServicer
-
 from seedbed_server import __version__
 from seedbed_server.errors import InvalidFieldError, NotServedError
 from seedbed_server.log import Log

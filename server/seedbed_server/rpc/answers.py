@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 
 from google.protobuf.timestamp_pb2 import Timestamp
+
 from seedbed import wire
 from seedbed.v1 import memory_service_pb2 as pb
-
 from seedbed_server.log import MemoryRecord
 from seedbed_server.recall import Found, Ranking
 
@@ -46,7 +46,5 @@ def ranking(found: Ranking, *, explain: bool) -> pb.RecallResponse:
 
 
 def _hit(found: Found, *, explain: bool) -> pb.Hit:
-    legs = [
-        pb.LegScore(leg=leg.name, raw=leg.raw, contribution=leg.contribution, rank=leg.rank) for leg in found.legs
-    ]
+    legs = [pb.LegScore(leg=leg.name, raw=leg.raw, contribution=leg.contribution, rank=leg.rank) for leg in found.legs]
     return pb.Hit(message=wire.message_to_proto(found.message), score=found.score, legs=legs if explain else ())

@@ -13,11 +13,11 @@ from datetime import UTC, datetime
 
 from google.protobuf.message import Message as ProtoMessage
 from google.protobuf.timestamp_pb2 import Timestamp
+
 from seedbed import wire
 from seedbed.messages import Message
 from seedbed.v1 import message_pb2, variant_pb2
 from seedbed.variants import Variant
-
 from seedbed_server.errors import InvalidFieldError, TooLargeError
 from seedbed_server.rpc.limits import LIMITS
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import grpc
+
 from seedbed import wire
 from seedbed.v1 import memory_service_pb2 as pb
 from seedbed.v1.memory_service_pb2_grpc import MemoryServiceServicer
 from seedbed.variants import Variant
-
 from seedbed_server.errors import InvalidFieldError, NotServedError
 from seedbed_server.log import Log, MemoryRecord, NewMemory
 from seedbed_server.memories import Ask, Seeder
@@ -205,5 +205,3 @@ def _session(given: str) -> str:
 def _given(request: Any, field: str) -> int | None:
     """An optional number of the request; None where it was not given."""
     return getattr(request, field) if request.HasField(field) else None
-
-

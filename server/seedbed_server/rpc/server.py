@@ -9,11 +9,11 @@ from pathlib import Path
 import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
+
 from seedbed.v1 import admin_service_pb2, knowledge_service_pb2, memory_service_pb2
 from seedbed.v1.admin_service_pb2_grpc import add_AdminServiceServicer_to_server
 from seedbed.v1.knowledge_service_pb2_grpc import add_KnowledgeServiceServicer_to_server
 from seedbed.v1.memory_service_pb2_grpc import add_MemoryServiceServicer_to_server
-
 from seedbed_server.rpc.admin_servicer import AdminServicer
 from seedbed_server.rpc.guards import Guards
 from seedbed_server.rpc.knowledge_servicer import KnowledgeServicer

@@ -17,6 +17,7 @@ from rich.console import Console, Group
 from rich.panel import Panel
 from rich.progress import track
 from rich.text import Text
+
 from seedbed import (
     Buffer,
     Client,
@@ -33,7 +34,6 @@ from seedbed import (
 )
 from seedbed.errors import MemoryNotFoundError
 from seedbed.variants import Variant
-
 from seedbed_server.app.waiting import wait_applied
 
 MEMORY = "demo-maya"
@@ -50,7 +50,11 @@ VARIANTS: tuple[Variant, ...] = (
     Vector(k=4),
     Hybrid(Window(4), Vector(k=4), KnowledgeGraph(max_facts=6, recent=0), Entity(max_entities=2, recent=0)),
 )
-QUESTIONS = ("Where does Maya live now?", "What did Maya say about Elena?", "What is the order number for the backpack?")
+QUESTIONS = (
+    "Where does Maya live now?",
+    "What did Maya say about Elena?",
+    "What is the order number for the backpack?",
+)
 _LONGEST_SHOWN = 900
 
 
