@@ -1,0 +1,166 @@
+"""The log as the rest of the server sees it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+
+from seedbed.messages import Message
+from seedbed.variants import Variant
+from seedbed_server.errors import InvalidFieldError, SeedbedError
+from seedbed_server.log import changes, queries, rows
+from seedbed_server.log.database import Database, database
+from seedbed_server.log.migrate import prepare
+from seedbed_server.log.readers import Readers
+from seedbed_server.log.records import Appended, Erasure, Head, Imported, MemoryRecord, NewMemory
+from seedbed_server.log.writer import Writer
+
+_log = logging.getLogger(__name__)
+
+
+class Log:
+    """All messages of all memories. Made by ``open``, for one event loop.
+
+    A write that returned is on disk. Names, sessions and ids are any UTF-8,
+    compared byte for byte; an empty ``session`` in a read or in ``clear`` means
+    all sessions. Every method raises StorageUnavailableError where the database
+    cannot be used, and ShuttingDownError after ``close``; every write also
+    StorageFullError and OverloadedError, both of which mean that nothing was stored.
+    """
+
+    def __init__(self, database: Database, *, max_waiting: int) -> None:
+        self.on_change: list[Callable[[int], None]] = []
+        self._readers = Readers(database)
+        self._writer = Writer(database, bound=max_waiting, changed=self._tell)
+
+    @classmethod
+    async def open(cls, url: str, *, max_waiting: int = 1024) -> Log:
+        """Open the log at ``url`` ("sqlite:///PATH"), made or migrated as needed.
+
+        At most ``max_waiting`` writes wait at a time; one more is refused.
+        Raises ValueError for an address that cannot be a log, and
+        StorageUnavailableError where what is there cannot be used: its text,
+        written for the operator, says so when a newer release wrote it.
+        """
+        chosen = database(url)
+        try:
+            await asyncio.to_thread(prepare, chosen.engine)
+            return cls(chosen, max_waiting=max_waiting)
+        except SeedbedError:
+            raise
+        except Exception as error:
+            raise chosen.translate(getattr(error, "orig", None) or error) from None
+
+    async def close(self) -> None:
+        """Carry out the writes that wait, then close everything."""
+        await self._writer.close()
+        await self._readers.close()
+
+    async def create(self, namespace: str, name: str, new: NewMemory) -> MemoryRecord:
+        """Make a memory; MemoryExistsError."""
+        return await self._writer.submit(lambda c: changes.create(c, namespace, name, new))
+
+    async def get(self, namespace: str, name: str) -> MemoryRecord:
+        """Return a memory; MemoryNotFoundError."""
+        return await self._readers.run(lambda c: queries.get(c, namespace, name))
+
+    async def list(self, namespace: str, after_name: str, limit: int) -> list[MemoryRecord]:
+        """Return at most ``limit`` memories whose names come after ``after_name`` in byte order."""
+        return await self._readers.run(lambda c: queries.list_memories(c, namespace, after_name, limit))
+
+    async def update(
+        self, namespace: str, name: str, *, variant: Variant | None = None, system: str | None = None, revision: int = 0
+    ) -> MemoryRecord:
+        """Change the settings that are not None; a ``revision`` other than 0 must be the memory's own.
+
+        Raises MemoryNotFoundError, RevisionChangedError.
+        """
+        return await self._writer.submit(
+            lambda c: changes.change_settings(c, namespace, name, variant, system, revision)
+        )
+
+    async def delete(self, namespace: str, name: str) -> int:
+        """Delete a memory, its messages and its requests; returns how many messages. MemoryNotFoundError."""
+        return await self._writer.submit(lambda c: changes.drop(c, namespace, name))
+
+    async def append(
+        self,
+        namespace: str,
+        name: str,
+        session: str,
+        messages: Sequence[Message],
+        *,
+        request_id: str = "",
+        create: NewMemory | None = None,
+    ) -> Appended:
+        """Store a batch, all of it or nothing, in ``session``; a message without an id gets one.
+
+        A ``request_id`` that the memory has seen with the same session and
+        messages gets the first answer again, and stores nothing. With
+        ``create``, a memory that is missing is made with these settings.
+
+        Raises InvalidFieldError (no messages, an id twice in the batch),
+        MemoryNotFoundError, MessageIdExistsError, RequestIdReusedError.
+        """
+        if not messages:
+            raise InvalidFieldError("messages", "must not be empty")
+        drafts = rows.drafts(messages, session)
+        request = rows.exact(request_id, "request_id")
+        batch = changes.Batch(drafts, request, rows.digest(session, drafts) if request else b"")
+        return await self._writer.submit(lambda c: changes.append(c, namespace, name, batch, create))
+
+    async def import_messages(
+        self, namespace: str, name: str, messages: Sequence[Message], *, create: NewMemory | None = None
+    ) -> Imported:
+        """Store messages that carry their sessions, but for those whose ids are stored already.
+
+        Raises InvalidFieldError (an id twice in the batch), MemoryNotFoundError.
+        """
+        drafts = rows.drafts(messages, None)
+        return await self._writer.submit(lambda c: changes.import_messages(c, namespace, name, drafts, create))
+
+    async def read(self, key: int, *, after_seq: int = 0, limit: int, session: str = "") -> list[Message]:
+        """Return at most ``limit`` messages with a greater seq, by seq."""
+        return await self._readers.run(lambda c: queries.read(c, key, session, after_seq, limit))
+
+    async def tail(self, key: int, *, session: str, n: int) -> list[Message]:
+        """Return the newest ``n`` messages, oldest first."""
+        return await self._readers.run(lambda c: queries.tail(c, key, session, n))
+
+    async def by_seqs(self, key: int, seqs: Sequence[int]) -> dict[int, Message]:
+        """Return the messages of these seqs that are alive."""
+        return await self._readers.run(lambda c: queries.by_seqs(c, key, seqs))
+
+    async def by_ids(self, key: int, ids: Sequence[str]) -> dict[str, Message]:
+        """Return the messages of these ids that are alive."""
+        return await self._readers.run(lambda c: queries.by_ids(c, key, ids))
+
+    async def clear(self, namespace: str, name: str, *, session: str = "") -> tuple[int, int]:
+        """Erase the messages; settings and seq stay. Returns the memory's key and the count. MemoryNotFoundError."""
+        return await self._writer.submit(lambda c: changes.clear(c, namespace, name, session))
+
+    async def forget(self, namespace: str, name: str, ids: Sequence[str]) -> Erasure | None:
+        """Erase these messages; None where none of them is stored. MemoryNotFoundError."""
+        wanted = [rows.exact(id, f"message_ids[{i}]") for i, id in enumerate(ids)]
+        return await self._writer.submit(lambda c: changes.forget(c, namespace, name, wanted))
+
+    async def heads(self) -> list[Head]:
+        """Return where the log of every memory stands."""
+        return await self._readers.run(queries.heads)
+
+    async def record(self, key: int) -> MemoryRecord | None:
+        """Return a memory by its key, or None when it is deleted."""
+        return await self._readers.run(lambda c: queries.record(c, key))
+
+    async def erasures(self, after_id: int, limit: int) -> list[Erasure]:
+        """Return at most ``limit`` erasures after the one of ``after_id``, in the order they happened."""
+        return await self._readers.run(lambda c: queries.erasures(c, after_id, limit))
+
+    def _tell(self, keys: Sequence[int]) -> None:
+        for told in self.on_change:
+            for key in keys:
+                try:
+                    told(key)
+                except Exception as error:  # noqa: BLE001  a listener's fault must not stop the answers
+                    _log.error("a listener of the log failed: %s", type(error).__name__)

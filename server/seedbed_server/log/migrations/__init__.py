@@ -1,0 +1,1 @@
+"""Alembic's environment for the log: one revision for each released schema."""

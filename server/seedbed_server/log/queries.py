@@ -1,0 +1,158 @@
+"""The reads of the log, each a function of a connection inside one snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Any
+
+from sqlalchemy import ColumnElement, bindparam, select
+
+from seedbed.messages import Message
+from seedbed_server.errors import MemoryNotFoundError
+from seedbed_server.log import rows
+from seedbed_server.log.connection import Connection, Statement
+from seedbed_server.log.records import Erasure, Head, MemoryRecord
+from seedbed_server.log.schema import erasure, head, memory, message
+
+_m = message.c
+_MESSAGE = select(_m.seq, _m.id, _m.session, _m.time, _m.recorded_at, _m.body).where(_m.memory_key == bindparam("key"))
+_RECORD = select(
+    memory.c.key,
+    memory.c.namespace,
+    memory.c.name,
+    memory.c.variant,
+    memory.c.system,
+    memory.c.created_at,
+    memory.c.revision,
+    head.c.last_seq,
+    head.c.message_count,
+).join(head)
+
+_BY_NAME = Statement(
+    _RECORD.where(memory.c.namespace == bindparam("namespace"), memory.c.name == bindparam("name")),
+)
+_BY_KEY = Statement(_RECORD.where(memory.c.key == bindparam("key")))
+_LIST = Statement(
+    _RECORD.where(memory.c.namespace == bindparam("namespace"), memory.c.name > bindparam("after"))
+    .order_by(memory.c.name)
+    .limit(bindparam("limit"))
+)
+_HEADS = Statement(select(head.c.memory_key, head.c.last_seq).order_by(head.c.memory_key))
+_ERASURES = Statement(
+    select(erasure.c.id, erasure.c.memory_key, erasure.c.whole, erasure.c.seqs)
+    .where(erasure.c.id > bindparam("after"))
+    .order_by(erasure.c.id)
+    .limit(bindparam("limit"))
+)
+_OF_SESSION = _m.session == bindparam("session")
+_PAGE = _MESSAGE.where(_m.seq > bindparam("after")).order_by(_m.seq).limit(bindparam("limit"))
+_READ, _READ_SESSION = Statement(_PAGE), Statement(_PAGE.where(_OF_SESSION))
+_END = _MESSAGE.order_by(_m.seq.desc()).limit(bindparam("limit"))
+_TAIL, _TAIL_SESSION = Statement(_END), Statement(_END.where(_OF_SESSION))
+
+# How many values one statement looks up. Few sizes, so that few statements are
+# prepared; the last value is repeated to fill up.
+_SIZES = (1, 8, 64, 512)
+
+
+def get(c: Connection, namespace: str, name: str) -> MemoryRecord:
+    """Return a memory by its name; MemoryNotFoundError."""
+    found = c.one(_BY_NAME, namespace=rows.exact(namespace, "namespace"), name=rows.exact(name, "memory"))
+    if found is None:
+        raise MemoryNotFoundError
+    return rows.memory(found)
+
+
+def record(c: Connection, key: int) -> MemoryRecord | None:
+    """Return a memory by its key."""
+    found = c.one(_BY_KEY, key=key)
+    return None if found is None else rows.memory(found)
+
+
+def list_memories(c: Connection, namespace: str, after: str, limit: int) -> list[MemoryRecord]:
+    """Return the memories of a namespace whose names sort after ``after``, in the byte order of names."""
+    values = {"namespace": rows.exact(namespace, "namespace"), "after": rows.exact(after, "page_token")}
+    return [rows.memory(row) for row in c.all(_LIST, limit=max(limit, 0), **values)]
+
+
+def heads(c: Connection) -> list[Head]:
+    """Return how far each memory's log has come."""
+    return [Head(key, last_seq) for key, last_seq in c.all(_HEADS)]
+
+
+def erasures(c: Connection, after_id: int, limit: int) -> list[Erasure]:
+    """Return the erasures after ``after_id``, in the order they happened."""
+    found = c.all(_ERASURES, after=after_id, limit=max(limit, 0))
+    return [Erasure(id, key, rows.from_ranges(seqs), bool(whole)) for id, key, whole, seqs in found]
+
+
+def read(c: Connection, key: int, session: str, after_seq: int, limit: int) -> list[Message]:
+    """Return messages after ``after_seq``, by seq."""
+    return _messages(c, _READ, _READ_SESSION, session, key=key, after=after_seq, limit=max(limit, 0))
+
+
+def tail(c: Connection, key: int, session: str, n: int) -> list[Message]:
+    """Return the newest ``n`` messages, oldest first."""
+    return _messages(c, _TAIL, _TAIL_SESSION, session, key=key, limit=max(n, 0))[::-1]
+
+
+def by_seqs(c: Connection, key: int, seqs: Sequence[int]) -> dict[int, Message]:
+    """Return those of the messages that are alive, by seq."""
+    found = (
+        rows.message(row) for some in _portions(seqs) for row in c.all(_where_seq(len(some)), key=key, **_named(some))
+    )
+    return {message.seq: message for message in found}
+
+
+def by_ids(c: Connection, key: int, ids: Sequence[str]) -> dict[str, Message]:
+    """Return those of the messages that are alive, by id."""
+    wanted = [rows.exact(id, f"ids[{i}]") for i, id in enumerate(ids)]
+    found = (
+        rows.message(row) for some in _portions(wanted) for row in c.all(_where_id(len(some)), key=key, **_named(some))
+    )
+    return {message.id: message for message in found}
+
+
+def seqs_by_id(c: Connection, key: int, ids: Sequence[bytes]) -> dict[bytes, int]:
+    """Return the seqs of those ids that are stored in a memory."""
+    return {id: seq for some in _portions(ids) for id, seq in c.all(_seq_of(len(some)), key=key, **_named(some))}
+
+
+def _messages(c: Connection, every: Statement, of_session: Statement, session: str, **values: int) -> list[Message]:
+    if session:
+        found = c.all(of_session, session=rows.exact(session, "session"), **values)
+    else:
+        found = c.all(every, **values)
+    return [rows.message(row) for row in found]
+
+
+@cache
+def _where_seq(size: int) -> Statement:
+    return Statement(_MESSAGE.where(_one_of(_m.seq, size)))
+
+
+@cache
+def _where_id(size: int) -> Statement:
+    return Statement(_MESSAGE.where(_one_of(_m.id, size)))
+
+
+@cache
+def _seq_of(size: int) -> Statement:
+    return Statement(select(_m.id, _m.seq).where(_m.memory_key == bindparam("key"), _one_of(_m.id, size)))
+
+
+def _one_of(column: ColumnElement[Any], size: int) -> ColumnElement[bool]:
+    return column.in_([bindparam(f"v{i}", type_=column.type) for i in range(size)])
+
+
+def _named(values: Sequence[Any]) -> dict[str, Any]:
+    return {f"v{i}": value for i, value in enumerate(values)}
+
+
+def _portions(values: Sequence[Any]) -> Iterator[list[Any]]:
+    """Cut ``values`` into lists whose lengths are of ``_SIZES``."""
+    for start in range(0, len(values), _SIZES[-1]):
+        some = list(values[start : start + _SIZES[-1]])
+        size = next(size for size in _SIZES if size >= len(some))
+        yield some + some[-1:] * (size - len(some))
