@@ -15,12 +15,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from sqlalchemy import bindparam, delete, insert, select, update
 
-from seedbed.variants import Variant
 from seedbed.v1 import memory_service_pb2
+from seedbed.variants import Variant
 from seedbed_server.errors import (
     MemoryExistsError,
     MemoryNotFoundError,
@@ -130,7 +130,7 @@ def create(c: Connection, namespace: str, name: str, new: NewMemory) -> Done[Mem
 
 
 def change_settings(
-    c: Connection, namespace: str, name: str, variant: Variant | None, system: str | None, revision: int
+    c: Connection, namespace: str, name: str, *, variant: Variant | None, system: str | None, revision: int
 ) -> Done[MemoryRecord]:
     """Set the variant, the pin or both; MemoryNotFoundError, RevisionChangedError."""
     found = queries.get(c, namespace, name)
@@ -273,7 +273,7 @@ def _store(c: Connection, place: _Place, drafts: Sequence[rows.Draft]) -> int:
     at = place.clock()
     for start in range(0, len(drafts), _ROWS):
         some = drafts[start : start + _ROWS]
-        values = {"memory_key": place.key, "recorded_at": at}
+        values: dict[str, Any] = {"memory_key": place.key, "recorded_at": at}
         for i, draft in enumerate(some):
             values |= {
                 f"seq{i}": place.last_seq + start + i + 1,
@@ -297,7 +297,7 @@ def _store(c: Connection, place: _Place, drafts: Sequence[rows.Draft]) -> int:
 def _insert_messages(count: int) -> Statement:
     shared = ("memory_key", "recorded_at")
     own = ("seq", "id", "session", "time", "body")
-    values = [
+    values: list[dict[str, Any]] = [
         {name: bindparam(name) for name in shared} | {name: bindparam(f"{name}{i}") for name in own}
         for i in range(count)
     ]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import builtins
 import logging
 from collections.abc import Callable, Sequence
 
 from seedbed.messages import Message
 from seedbed.variants import Variant
-from seedbed_server.errors import InvalidFieldError, SeedbedError
+from seedbed_server.errors import InvalidFieldError
 from seedbed_server.log import changes, queries, rows
 from seedbed_server.log.database import Database, database
 from seedbed_server.log.migrate import prepare
@@ -47,9 +48,7 @@ class Log:
         try:
             await asyncio.to_thread(prepare, chosen.engine)
             return cls(chosen, max_waiting=max_waiting)
-        except SeedbedError:
-            raise
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  errors of any driver
             raise chosen.translate(getattr(error, "orig", None) or error) from None
 
     async def close(self) -> None:
@@ -65,7 +64,7 @@ class Log:
         """Return a memory; MemoryNotFoundError."""
         return await self._readers.run(lambda c: queries.get(c, namespace, name))
 
-    async def list(self, namespace: str, after_name: str, limit: int) -> list[MemoryRecord]:
+    async def list(self, namespace: str, after_name: str, limit: int) -> builtins.list[MemoryRecord]:
         """Return at most ``limit`` memories whose names come after ``after_name`` in byte order."""
         return await self._readers.run(lambda c: queries.list_memories(c, namespace, after_name, limit))
 
@@ -77,7 +76,7 @@ class Log:
         Raises MemoryNotFoundError, RevisionChangedError.
         """
         return await self._writer.submit(
-            lambda c: changes.change_settings(c, namespace, name, variant, system, revision)
+            lambda c: changes.change_settings(c, namespace, name, variant=variant, system=system, revision=revision)
         )
 
     async def delete(self, namespace: str, name: str) -> int:
@@ -120,11 +119,11 @@ class Log:
         drafts = rows.drafts(messages, None)
         return await self._writer.submit(lambda c: changes.import_messages(c, namespace, name, drafts, create))
 
-    async def read(self, key: int, *, after_seq: int = 0, limit: int, session: str = "") -> list[Message]:
+    async def read(self, key: int, *, after_seq: int = 0, limit: int, session: str = "") -> builtins.list[Message]:
         """Return at most ``limit`` messages with a greater seq, by seq."""
         return await self._readers.run(lambda c: queries.read(c, key, session, after_seq, limit))
 
-    async def tail(self, key: int, *, session: str, n: int) -> list[Message]:
+    async def tail(self, key: int, *, session: str, n: int) -> builtins.list[Message]:
         """Return the newest ``n`` messages, oldest first."""
         return await self._readers.run(lambda c: queries.tail(c, key, session, n))
 
@@ -142,10 +141,10 @@ class Log:
 
     async def forget(self, namespace: str, name: str, ids: Sequence[str]) -> Erasure | None:
         """Erase these messages; None where none of them is stored. MemoryNotFoundError."""
-        wanted = [rows.exact(id, f"message_ids[{i}]") for i, id in enumerate(ids)]
+        wanted = [rows.exact(one, f"message_ids[{i}]") for i, one in enumerate(ids)]
         return await self._writer.submit(lambda c: changes.forget(c, namespace, name, wanted))
 
-    async def heads(self) -> list[Head]:
+    async def heads(self) -> builtins.list[Head]:
         """Return where the log of every memory stands."""
         return await self._readers.run(queries.heads)
 
@@ -153,7 +152,7 @@ class Log:
         """Return a memory by its key, or None when it is deleted."""
         return await self._readers.run(lambda c: queries.record(c, key))
 
-    async def erasures(self, after_id: int, limit: int) -> list[Erasure]:
+    async def erasures(self, after_id: int, limit: int) -> builtins.list[Erasure]:
         """Return at most ``limit`` erasures after the one of ``after_id``, in the order they happened."""
         return await self._readers.run(lambda c: queries.erasures(c, after_id, limit))
 

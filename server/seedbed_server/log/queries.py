@@ -84,7 +84,7 @@ def heads(c: Connection) -> list[Head]:
 def erasures(c: Connection, after_id: int, limit: int) -> list[Erasure]:
     """Return the erasures after ``after_id``, in the order they happened."""
     found = c.all(_ERASURES, after=after_id, limit=max(limit, 0))
-    return [Erasure(id, key, rows.from_ranges(seqs), bool(whole)) for id, key, whole, seqs in found]
+    return [Erasure(number, key, rows.from_ranges(seqs), bool(whole)) for number, key, whole, seqs in found]
 
 
 def read(c: Connection, key: int, session: str, after_seq: int, limit: int) -> list[Message]:
@@ -107,7 +107,7 @@ def by_seqs(c: Connection, key: int, seqs: Sequence[int]) -> dict[int, Message]:
 
 def by_ids(c: Connection, key: int, ids: Sequence[str]) -> dict[str, Message]:
     """Return those of the messages that are alive, by id."""
-    wanted = [rows.exact(id, f"ids[{i}]") for i, id in enumerate(ids)]
+    wanted = [rows.exact(one, f"ids[{i}]") for i, one in enumerate(ids)]
     found = (
         rows.message(row) for some in _portions(wanted) for row in c.all(_where_id(len(some)), key=key, **_named(some))
     )
@@ -116,15 +116,12 @@ def by_ids(c: Connection, key: int, ids: Sequence[str]) -> dict[str, Message]:
 
 def seqs_by_id(c: Connection, key: int, ids: Sequence[bytes]) -> dict[bytes, int]:
     """Return the seqs of those ids that are stored in a memory."""
-    return {id: seq for some in _portions(ids) for id, seq in c.all(_seq_of(len(some)), key=key, **_named(some))}
+    return {found: seq for some in _portions(ids) for found, seq in c.all(_seq_of(len(some)), key=key, **_named(some))}
 
 
 def _messages(c: Connection, every: Statement, of_session: Statement, session: str, **values: int) -> list[Message]:
-    if session:
-        found = c.all(of_session, session=rows.exact(session, "session"), **values)
-    else:
-        found = c.all(every, **values)
-    return [rows.message(row) for row in found]
+    own = {"session": rows.exact(session, "session")} if session else {}
+    return [rows.message(row) for row in c.all(of_session if session else every, **own, **values)]
 
 
 @cache

@@ -49,7 +49,7 @@ class Readers:
                 return read(connection)
             finally:
                 connection.command("COMMIT")
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  errors of any driver
             raise self._database.translate(error) from None
 
     def _connection(self) -> Connection:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
-from typing import Any
+from typing import Any, NamedTuple
 
 from seedbed.messages import Message
-from seedbed.variants import Variant
 from seedbed.v1 import message_pb2, variant_pb2
+from seedbed.variants import Variant
 from seedbed.wire import message_from_proto, message_to_proto, variant_from_proto, variant_to_proto
 from seedbed_server.errors import InvalidFieldError
 from seedbed_server.log.records import MemoryRecord
@@ -22,8 +21,7 @@ _MICROSECOND = timedelta(microseconds=1)
 _COLUMNS = ("id", "seq", "session", "time", "recorded_at")
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(NamedTuple):
     """A message on its way in: its columns, but for those that only the transaction knows.
 
     ``time`` is None where the message has none. ``given`` says that the id is

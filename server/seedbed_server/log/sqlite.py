@@ -16,11 +16,11 @@ from seedbed_server.log.connection import Connection
 _BUSY_TIMEOUT = 5_000
 
 _SETTINGS = (
+    f"PRAGMA busy_timeout={_BUSY_TIMEOUT}",
     "PRAGMA journal_mode=WAL",
     "PRAGMA synchronous=FULL",  # every commit is fsynced: NORMAL would lose acknowledged writes on power failure
     "PRAGMA secure_delete=ON",  # erased text is overwritten in the file
     "PRAGMA foreign_keys=ON",
-    f"PRAGMA busy_timeout={_BUSY_TIMEOUT}",
 )
 
 

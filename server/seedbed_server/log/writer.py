@@ -12,6 +12,7 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from seedbed_server.errors import OverloadedError, ShuttingDownError
@@ -124,19 +125,25 @@ class Writer:
         try:
             job.done = job.work(connection)
         except Exception as error:  # noqa: BLE001  a job's fault is its own
+            self._undo(connection, error)
             job.error = self._database.translate(error)
-            connection.command("ROLLBACK TO job")
         connection.command("RELEASE job")
+
+    def _undo(self, connection: Connection, error: Exception) -> None:
+        try:
+            connection.command("ROLLBACK TO job")
+        except Exception:  # noqa: BLE001  the database gave up the whole transaction, for the first error's reason
+            raise error from None
 
     def _fail(self, group: list[_Job], error: Exception) -> None:
         """Undo the transaction: none of its jobs is stored, and a new connection is made for the next."""
-        told = self._database.translate(error)
-        _log.error("a commit failed: %d jobs, %s", len(group), type(told).__name__)
+        _log.error("a commit failed: %d jobs, %s", len(group), type(error).__name__)
         connection, self._connection = self._connection, None
         if connection is not None:
-            connection.close()
+            with suppress(Exception):
+                connection.close()
         for job in group:
-            job.done, job.error = None, told
+            job.done, job.error = None, self._database.translate(error)
         self._deliver(group)
 
     def _scrub(self, connection: Connection, ran: list[_Job]) -> None:
