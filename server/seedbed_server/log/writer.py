@@ -102,25 +102,40 @@ class Writer:
             return [self._waiting.popleft() for _ in range(min(len(self._waiting), _GROUP))]
 
     def _carry_out(self, group: list[_Job]) -> None:
-        """Run the jobs in one transaction and deliver what came of it."""
-        ran: list[_Job] = []
-        try:
-            if self._connection is None:
-                self._connection = self._database.connect()
-            self._connection.command(self._database.begin_write)
-            for job in group:
-                if not job.future.cancelled():
-                    ran.append(job)
-                    self._attempt(self._connection, job)
-            self._connection.command("COMMIT")
-        except Exception as error:  # noqa: BLE001  whatever it is, nobody may wait for ever
-            self._fail(group, error)
-        else:
-            self._scrub(self._connection, ran)
-            self._deliver(ran)
+        """Run the jobs in one transaction and deliver what came of it.
+
+        Where a job costs the whole transaction, as SQLite does it on a full
+        disk, that job fails and the others are run again without it.
+        """
+        while group:
+            running: _Job | None = None
+            ran: list[_Job] = []
+            try:
+                connection = self._begun()
+                for running in group:
+                    if not running.future.cancelled():
+                        self._attempt(connection, running)
+                        ran.append(running)
+                running = None
+                connection.command("COMMIT")
+            except Exception as error:  # noqa: BLE001  whatever it is, nobody may wait for ever
+                failed = group if running is None else [running]
+                group = [job for job in group if job not in failed]
+                self._fail(failed, error)
+            else:
+                self._scrub(connection, ran)
+                self._deliver(ran)
+                return
+
+    def _begun(self) -> Connection:
+        if self._connection is None:
+            self._connection = self._database.connect()
+        self._connection.command(self._database.begin_write)
+        return self._connection
 
     def _attempt(self, connection: Connection, job: _Job) -> None:
         """Run one job in its savepoint; raises only where the whole transaction is lost."""
+        job.done = job.error = None
         connection.command("SAVEPOINT job")
         try:
             job.done = job.work(connection)
@@ -135,16 +150,16 @@ class Writer:
         except Exception:  # noqa: BLE001  the database gave up the whole transaction, for the first error's reason
             raise error from None
 
-    def _fail(self, group: list[_Job], error: Exception) -> None:
-        """Undo the transaction: none of its jobs is stored, and a new connection is made for the next."""
-        _log.error("a commit failed: %d jobs, %s", len(group), type(error).__name__)
+    def _fail(self, jobs: list[_Job], error: Exception) -> None:
+        """Undo the transaction and tell these jobs; the next one gets a new connection."""
+        _log.error("a transaction failed: %d jobs, %s", len(jobs), type(error).__name__)
         connection, self._connection = self._connection, None
         if connection is not None:
             with suppress(Exception):
                 connection.close()
-        for job in group:
+        for job in jobs:
             job.done, job.error = None, self._database.translate(error)
-        self._deliver(group)
+        self._deliver(jobs)
 
     def _scrub(self, connection: Connection, ran: list[_Job]) -> None:
         self._to_scrub = self._to_scrub or any(job.done is not None and job.done.erased for job in ran)
