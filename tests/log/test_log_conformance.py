@@ -7,8 +7,8 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
-
 from saying import NEW, begun, held, named, says
+
 from seedbed.messages import Media, Message, ToolCall
 from seedbed.variants import (
     Buffer,
@@ -34,7 +34,22 @@ from seedbed_server.errors import (
 )
 from seedbed_server.log import Erasure, Head, Log, NewMemory, rows
 
-ODD_NAMES = ["../../x", "a/b", "_", "%", "Ü" * 128, "acme", "acme-corp", "Acme", "a\x00b", "a\x01", "Caf\u00e9", "Cafe\u0301", "🔥", "'"]
+ODD_NAMES = [
+    "../../x",
+    "a/b",
+    "_",
+    "%",
+    "Ü" * 128,
+    "acme",
+    "acme-corp",
+    "Acme",
+    "a\x00b",
+    "a\x01",
+    "Caf\u00e9",
+    "Cafe\u0301",
+    "🔥",
+    "'",
+]
 
 
 class TestMemories:
@@ -215,7 +230,11 @@ class TestAppend:
     async def test_lone_surrogates_become_replacement_characters(self, log: Log) -> None:
         """Content with half a surrogate pair is stored, once and readable; whole pairs are joined."""
         message = Message(
-            "user", ("x\ud83d", "\ude00y", "\ud83d\ude00"), "n\udfff", (ToolCall("c", "t", "\ud800{"),), metadata={"k": "\ud800"}
+            "user",
+            ("x\ud83d", "\ude00y", "\ud83d\ude00"),
+            "n\udfff",
+            (ToolCall("c", "t", "\ud800{"),),
+            metadata={"k": "\ud800"},
         )
         stored = await log.append("ns", "m", "s", [message], create=NewMemory(Buffer(), "p\ud83d"))
         (found,) = await log.read(stored.key, limit=10)
@@ -415,7 +434,12 @@ class TestImport:
         again = await log.import_messages("ns", "m", named("a", "c", "b", "d", session="s3"))
         assert (again.key, again.imported, again.skipped, again.last_seq) == (first.key, 2, 2, 4)
         found = await log.read(first.key, limit=10)
-        assert [(message.id, message.session) for message in found] == [("a", "s1"), ("b", "s2"), ("c", "s3"), ("d", "s3")]
+        assert [(message.id, message.session) for message in found] == [
+            ("a", "s1"),
+            ("b", "s2"),
+            ("c", "s3"),
+            ("d", "s3"),
+        ]
         nothing = await log.import_messages("ns", "m", named("a", "b"))
         assert (nothing.imported, nothing.skipped, nothing.last_seq) == (0, 2, 4)
 

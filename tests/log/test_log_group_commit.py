@@ -6,8 +6,8 @@ import asyncio
 from typing import Any
 
 import pytest
-
 from saying import NEW, begun, held, named, says
+
 from seedbed.messages import Message
 from seedbed_server.errors import (
     MemoryNotFoundError,
