@@ -7,7 +7,6 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
-from saying import NEW, begun, held, named, says
 
 from seedbed.messages import Media, Message, ToolCall
 from seedbed.variants import (
@@ -33,6 +32,7 @@ from seedbed_server.errors import (
     ShuttingDownError,
 )
 from seedbed_server.log import Erasure, Head, Log, NewMemory, rows
+from tests.log.saying import NEW, begun, held, named, says
 
 ODD_NAMES = [
     "../../x",
@@ -213,7 +213,7 @@ class TestAppend:
         assert found.recorded_at.year > 2000
 
     async def test_times(self, log: Log) -> None:
-        """Zones end in UTC, a time without one is UTC, a missing one is the time of the write; the range is datetime's."""
+        """Zones end in UTC, a time without one is UTC, a missing one is the write's; the range is that of datetime."""
         east = timezone(timedelta(hours=5, minutes=30))
         given = [
             datetime(2026, 3, 29, 2, 30),  # noqa: DTZ001  the point of the test
@@ -302,7 +302,7 @@ class TestAppend:
 
     async def test_made_ids_order_by_time(self, log: Log) -> None:
         """Ids made here sort by when they were made, to the millisecond."""
-        ids = []
+        ids: list[str] = []
         for _ in range(3):
             ids += (await log.append("ns", "m", "s", says("x"), create=NEW)).ids
             await asyncio.sleep(0.003)
@@ -479,20 +479,21 @@ class TestReads:
         return (await log.get("ns", "m")).key
 
     @pytest.mark.parametrize(
-        ("after", "limit", "session", "expected"),
+        ("page", "expected"),
         [
-            (0, 3, "", [1, 2, 3]),
-            (2, 3, "", [3, 5, 6]),
-            (8, 100, "", [9, 10]),
-            (10, 5, "", []),
-            (0, 0, "", []),
-            (0, 3, "a", [1, 3, 5]),
-            (2, 2, "b", [6, 8]),
-            (0, 5, "c", []),
+            ((0, 3, ""), [1, 2, 3]),
+            ((2, 3, ""), [3, 5, 6]),
+            ((8, 100, ""), [9, 10]),
+            ((10, 5, ""), []),
+            ((0, 0, ""), []),
+            ((0, 3, "a"), [1, 3, 5]),
+            ((2, 2, "b"), [6, 8]),
+            ((0, 5, "c"), []),
         ],
     )
-    async def test_read(self, log: Log, key: int, after: int, limit: int, session: str, expected: list[int]) -> None:
+    async def test_read(self, log: Log, key: int, page: tuple[int, int, str], expected: list[int]) -> None:
         """Pages come by seq, of one session or of all."""
+        after, limit, session = page
         found = await log.read(key, after_seq=after, limit=limit, session=session)
         assert [message.seq for message in found] == expected
 

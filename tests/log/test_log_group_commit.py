@@ -6,7 +6,6 @@ import asyncio
 from typing import Any
 
 import pytest
-from saying import NEW, begun, held, named, says
 
 from seedbed.messages import Message
 from seedbed_server.errors import (
@@ -19,6 +18,7 @@ from seedbed_server.errors import (
 from seedbed_server.log import Log, changes
 from seedbed_server.log.changes import Done
 from seedbed_server.log.connection import Connection
+from tests.log.saying import NEW, begun, held, named, says
 
 
 async def texts(log: Log, name: str = "m") -> list[str]:

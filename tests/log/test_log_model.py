@@ -11,7 +11,6 @@ from typing import Any
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
-from saying import NEW
 
 from seedbed.messages import Message
 from seedbed_server.errors import (
@@ -22,6 +21,7 @@ from seedbed_server.errors import (
     SeedbedError,
 )
 from seedbed_server.log import Erasure, Log
+from tests.log.saying import NEW
 
 NAMES = st.sampled_from(["m", "M"])
 SESSIONS = st.sampled_from(["s", "t"])

@@ -15,12 +15,12 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from saying import NEW, says
 
 from seedbed_server.errors import StorageUnavailableError
 from seedbed_server.log import Log, migrate
 from seedbed_server.log.database import Database, database
 from seedbed_server.log.schema import REVISION, metadata
+from tests.log.saying import NEW, says
 
 
 def tables(file: Path) -> dict[str, str]:
