@@ -1,7 +1,7 @@
 """Buffer, window and token buffer over a session's messages."""
 
 import pytest
-from conversations import plain, sessions
+from conversations import law, plain, sessions
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -128,7 +128,7 @@ def test_shown_recent_names_the_part_and_says_what_its_budget_cut():
     """Each variant under its own name; a token buffer reports, a window does not."""
     session = [ONE, TWO]
     assert shown_recent(Buffer(), session).origin == "buffer"
-    assert shown_recent(Window(1), session) .recent == (TWO,)
+    assert shown_recent(Window(1), session).recent == (TWO,)
     assert not shown_recent(Window(1), session).truncated
     shown = shown_recent(TokenBuffer(message_tokens(TWO)), session)
     assert (shown.recent, shown.truncated, shown.omitted) == ((TWO,), True, {"token_buffer": 1})
@@ -137,6 +137,7 @@ def test_shown_recent_names_the_part_and_says_what_its_budget_cut():
         shown_recent(Vector(), session)
 
 
+@law
 @given(sessions(), st.integers(0, 12))
 def test_window_law(session, n):
     """At most n messages, in their order, from the last n only, tools whole, nothing else left out."""
@@ -147,6 +148,7 @@ def test_window_law(session, n):
     assert [m for m in kept if m.role != "tool"] == [m for m in tail if m.role != "tool"]
 
 
+@law
 @given(sessions(), st.integers(0, 200), st.sampled_from(["", "Be kind."]))
 def test_token_buffer_law(session, budget, system):
     """Never over the budget, in order, tools whole."""
@@ -157,6 +159,7 @@ def test_token_buffer_law(session, budget, system):
     tools_are_whole(kept, session)
 
 
+@law
 @given(sessions(text=plain, tools=False).filter(bool), st.integers(5, 60))
 def test_token_buffer_is_never_empty_and_holds_the_last_user(session, budget):
     """From the overhead of a message on, something newest is shown; with room for two, the user too."""

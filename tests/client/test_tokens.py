@@ -5,7 +5,7 @@ import sys
 import unicodedata
 
 import pytest
-from conversations import hostile, plain
+from conversations import hostile, law, plain
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -39,6 +39,7 @@ def test_runs_are_counted_and_cut_in_linear_time(text):
     assert time.perf_counter() - begun < 1
 
 
+@law
 @given(st.one_of(plain, hostile, st.text(max_size=60)), st.integers(0, 30))
 def test_cut_is_a_longest_prefix_within_the_limit(text, limit):
     """Nothing longer fits: no longer prefix that ends between two ASCII characters does."""
@@ -71,6 +72,7 @@ def test_cut_of_a_long_text_is_exact():
         assert count(cut(text, limit)) == limit
 
 
+@law
 @given(st.one_of(plain, hostile), st.one_of(plain, hostile))
 def test_counts_add_up_where_a_line_ends(first, second):
     """What packing stands on: a line break is never joined with a visible character after it."""
@@ -84,7 +86,10 @@ def test_message_tokens_by_hand():
     call = Message.assistant(tool_calls=(ToolCall("call_1", "look", '{"at": "sky"}'),))
     assert message_tokens(call) == 3 + 1 + 3 + count("call_1") + count("look") + count('{"at": "sky"}')
     assert message_tokens(Message.tool("blue", "call_1")) == 3 + 1 + count("call_1") + 1
-    assert message_tokens(Message("user", ("hello", Media("image/png", data=b"x"), "world"))) == 4 + count("hello\nworld") + 85
+    assert (
+        message_tokens(Message("user", ("hello", Media("image/png", data=b"x"), "world")))
+        == 4 + count("hello\nworld") + 85
+    )
 
 
 def test_only_the_extension_module_is_loaded():
