@@ -69,6 +69,7 @@ class LocalMemory:
         self._parts = _parts(variant)
         self._members = _distinct(part for part in self._parts if not isinstance(part, Variant))
         self._messages: list[Message] = []
+        self._ids: set[str] = set()
         self._last_seq = 0
         self._half: tuple[tuple[str, ...], set[Hashable]] = ((), set())
         self._lock = RLock()
@@ -92,11 +93,12 @@ class LocalMemory:
         """
         batch = tuple(messages)
         with self._lock:
-            _check(batch, {message.id for message in self._messages})
+            _check(batch, self._ids)
             now = datetime.now(UTC)
             stored = [_stored(m, self._last_seq + place, now) for place, m in enumerate(batch, start=1)]
             self._write_members(stored)
             self._messages.extend(stored)
+            self._ids.update(message.id for message in stored)
             self._last_seq += len(stored)
 
     def clear(self) -> None:
@@ -108,6 +110,7 @@ class LocalMemory:
             for member in self._members.values():
                 member.clear()
             self._messages.clear()
+            self._ids.clear()
 
     def seed(self, query: str = "", *, max_tokens: int | None = None) -> Seed:
         """Return the seed in at most ``max_tokens`` tokens, and never more than the variant's own budget.
@@ -202,7 +205,7 @@ def _distinct(members: Iterable[Memory]) -> dict[Hashable, Memory]:
 def _check(batch: Sequence[Message], taken: set[str]) -> None:
     if not batch:
         raise ValueError("messages: must not be empty")
-    seen = set(taken)
+    seen: set[str] = set()
     for place, message in enumerate(batch):
         if not isinstance(message, Message):
             raise TypeError(f"messages[{place}]: must be a Message")
@@ -210,7 +213,7 @@ def _check(batch: Sequence[Message], taken: set[str]) -> None:
             raise ValueError(f"messages[{place}].role: must not be empty")
         if is_blank(message):
             raise ValueError(f"messages[{place}].parts: must hold something")
-        if message.id and message.id in seen:
+        if message.id and (message.id in seen or message.id in taken):
             raise ValueError(f"messages[{place}].id: is taken")
         seen.add(message.id)
 

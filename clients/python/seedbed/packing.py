@@ -7,10 +7,11 @@ What is paid, in this order, until the budget is spent:
 3. part by part, most important first: its items in their order, each if it
    fits, then its recent messages, newest first, until one does not fit.
 
-So nothing is left out to make room for something less important, though a small
-item of a later part may still fit where a larger one of an earlier part did not.
-What is shown is compared by that order, never less under a larger budget: the
-first difference between two budgets is always something that the larger adds.
+So the last part's items are left out first. Only something longer than 200
+tokens is passed over without an end to the parts after it: one long message
+must not cost the facts that would have fitted. What is shown is compared by that
+order, never less under a larger budget: the first difference between two
+budgets is always something that the larger adds.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from seedbed.recency import Unit, fit_turn, units
 from seedbed.seeds import Item, Seed, SeedMessage, Shown
 from seedbed.tokens import PER_MESSAGE, count, cut, message_tokens
 
+_LONG = 200  # tokens; a tenth of the default budget is the most that the order of parts may waste
 _EVER = datetime.max.replace(tzinfo=UTC)
 
 
@@ -49,7 +51,7 @@ def pack(system: str, shown: Sequence[Shown], max_tokens: int | None) -> Seed:
     packing.take_turn()
     for rank, part in enumerate(shown):
         for item in part.items:
-            packing.take_item(item if item.origin else replace(item, origin=part.origin))
+            packing.take_item(item if item.origin else replace(item, origin=part.origin), rank)
         packing.extend_tail(rank)
     entries, tokens = packing.finish()
     omitted = packing.omitted()
@@ -123,7 +125,8 @@ class _Packing:
         # Down to which unit each part shows; the tail is paid from the end of the list.
         self.reach = {recent[at].rank: place for place, unit in reversed([*enumerate(self.units)]) for at in unit.at}
         self.start = len(self.units)
-        self.closed = False
+        self.closed = False  # the tail goes no further back
+        self.last_rank = sys.maxsize  # the parts after it get nothing
         self.tail_ids: set[str] = set()
         self.order: list[_Placed | Unit] = []
         self.left_out: Counter[str] = Counter()
@@ -137,8 +140,12 @@ class _Packing:
         whole = [*map(id, self.units[self.start :])]
         self.truncated |= any(id(unit) not in whole for unit in turn)
         self.closed = [*map(id, turn)] != whole or (not turn and bool(self.units))
+        if self.closed:
+            kept = {id(unit) for unit in turn}
+            missing = next((unit for unit in reversed(self.units) if id(unit) not in kept), self.units[-1])
+            self._leave_out(missing.cost, self.recent[missing.at[0]].rank)
 
-    def take_item(self, item: Item) -> None:
+    def take_item(self, item: Item, rank: int) -> None:
         """Quote an item in the memory block, if it is new there and fits."""
         kind = item.kind if item.kind in SECTIONS else "note"
         lines = quote(item) if item.kind not in {"pin", "message"} else ""
@@ -146,12 +153,16 @@ class _Packing:
         key = ids or " ".join(lines.split()).casefold()
         if not lines or key in self.keys or any(i in self.tail_ids or i in self.recalled for i in ids):
             return
-        cost = count(lines)
-        frame = self.frame if self.sections[kind] else self._frame_with(kind)
-        if self.spent + cost + frame > self.budget:
+        if rank > self.last_rank:
             self.left_out[item.origin] += 1
             return
+        cost = count(lines)
         placed = _Placed(item, kind, lines, cost)
+        frame = self.frame if self.sections[kind] else self._frame_with(kind)
+        if not self._fits(self.spent + cost + frame, placed):
+            self.left_out[item.origin] += 1
+            self._leave_out(cost, rank)
+            return
         self.keys.add(key)
         self.sections[kind].append(placed)
         self.recalled.update(dict.fromkeys(ids, placed))
@@ -161,23 +172,26 @@ class _Packing:
 
     def extend_tail(self, rank: int) -> None:
         """Pay the recent messages of a part, newest first, until one does not fit."""
+        self.closed |= rank > self.last_rank
         while not self.closed and self.start > self.reach.get(rank, self.start):
             unit = self.units[self.start - 1]
             twins = {id(twin): twin for m in unit.messages if (twin := self.recalled.get(m.id))}.values()
             spent = self.spent + unit.cost - sum(twin.cost for twin in twins)
-            self.closed = spent + self.frame > self.budget
-            if not self.closed:
-                for twin in twins:  # the message itself says it better than a quotation
-                    self._remove(twin)
-                self._add(unit)
-                self.start -= 1
+            if not self._fits(spent + self.frame):
+                self.closed = True
+                self._leave_out(unit.cost, rank)
+                return
+            for twin in twins:  # the message itself says it better than a quotation
+                self._remove(twin)
+            self._add(unit)
+            self.start -= 1
 
     def finish(self) -> tuple[tuple[SeedMessage, ...], int]:
-        """Return the messages and their exact count, which costs nothing more than the budget.
+        """Return the messages and their exact count.
 
-        The counts that were added up hold exactly but for the block's last
-        line, which loses its line break: very rarely that takes a token more,
-        and what is least important goes.
+        What was added up holds, but where a quotation at the end of the block
+        gave way to the message itself; should that take a token too many,
+        what is least important goes.
         """
         while True:
             head = self._head()
@@ -197,6 +211,23 @@ class _Packing:
         shown = {place for piece in self.order if isinstance(piece, Unit) for place in piece.at}
         lost = (place for unit in self.units for place in unit.at if place not in shown)
         return self.left_out + Counter(self.recent[place].origin for place in lost)
+
+    def _fits(self, total: int, coming: _Placed | None = None) -> bool:
+        """Whether a total fits that counts a line break after the block's last line, where none will be."""
+        over = total - self.budget
+        if over not in {0, 1}:
+            return over < 0
+        filled = [kind for kind, placed in self.sections.items() if placed or (coming and coming.kind == kind)]
+        if not filled:
+            return over == 0
+        pieces = [*self.sections[filled[-1]], *([coming] if coming and coming.kind == filled[-1] else [])]
+        last = (_oldest_first(pieces) if filled[-1] == "recalled" else pieces)[-1]
+        return over <= last.cost - count(last.lines.removesuffix("\n"))
+
+    def _leave_out(self, cost: int, rank: int) -> None:
+        """End the parts after ``rank``, unless what did not fit is long."""
+        if cost <= _LONG:
+            self.last_rank = min(self.last_rank, rank)
 
     def _frame_with(self, kind: str = "") -> int:
         """What the block takes beside its items, once one of ``kind`` is in."""

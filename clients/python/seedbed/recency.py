@@ -108,6 +108,11 @@ class Unit:
         """Whether a person speaks here."""
         return self.messages[0].role == "user"
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is a lone message without tool calls, which may be cut."""
+        return len(self.messages) == 1 and not self.messages[0].tool_calls
+
 
 def units(messages: Sequence[Message]) -> list[Unit]:
     """Group a session into units, by the place of their first message.
@@ -162,7 +167,7 @@ def _share(head: Unit | None, last: Unit, room: int) -> list[Unit]:
         old = cut_unit(head, room - new.cost)
         if old:
             return [old, new]
-        if new is last and cut_unit(last, last.cost - 1) is None:
+        if not last.is_plain:
             return []  # tool calls do not drive out the words they answer
     alone = cut_unit(last, room)
     return [alone] if alone else []
@@ -188,9 +193,9 @@ def cut_unit(unit: Unit, room: int) -> Unit | None:
     """
     if unit.cost <= room:
         return unit
-    message = unit.messages[0]
-    if len(unit.messages) > 1 or message.tool_calls:
+    if not unit.is_plain:
         return None
+    message = unit.messages[0]
     left = room - message_overhead(message)
     text = cut(message.text, left)
     media = [part for part in message.parts if isinstance(part, Media)]
