@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 from uuid import UUID, uuid5
@@ -26,9 +26,9 @@ from seedbed.seeds import Seed
 from seedbed.surrogates import text_for_wire
 from seedbed.v1 import knowledge_service_pb2 as knowledge_pb2
 from seedbed.v1 import memory_service_pb2 as memory_pb2
-from seedbed.v1 import message_pb2
+from seedbed.v1 import message_pb2, variant_pb2
 from seedbed.variants import Variant
-from seedbed.wire import message_from_proto, message_to_proto, seed_from_proto, time_to_proto
+from seedbed.wire import message_from_proto, message_to_proto, seed_from_proto, time_to_proto, variant_to_proto
 
 # An element of an import stream holds at most 1000 messages (the contract's
 # limit), and about this many bytes: far under the limit of any server.
@@ -57,10 +57,11 @@ class MemoryCalls:
     variant: Variant | None = None
     system: str = ""
     session: str = "default"
+    _variant: variant_pb2.Variant | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Refuse, before any call is made, a variant that cannot be sent (TypeError)."""
-        optional_variant(self.variant)
+        """Put the variant on the wire once; one that cannot be sent is refused before any call (TypeError)."""
+        object.__setattr__(self, "_variant", optional_variant(self.variant))
 
     @property
     def creates(self) -> bool:
@@ -73,7 +74,7 @@ class MemoryCalls:
 
     @property
     def _spec(self) -> dict[str, Any]:
-        return {"variant": optional_variant(self.variant), "system": text_for_wire(self.system)}
+        return {"variant": self._variant, "system": text_for_wire(self.system)}
 
     def create(self) -> Call[MemoryInfo]:
         """CreateMemory, with the variant and the pin."""
@@ -119,7 +120,7 @@ class MemoryCalls:
             query=text_for_wire(query),
             max_tokens=max_tokens,
             as_of=_as_of(valid_at, known_at),
-            variant=optional_variant(self.variant if variant is None else variant),
+            variant=self._variant if variant is None else variant_to_proto(variant),
         )
         return Call("MemoryService", "Seed", request, seed_from_proto)
 

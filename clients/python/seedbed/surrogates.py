@@ -59,4 +59,4 @@ def value_for_wire(value: Any) -> Any:
     """A metadata value that can be sent; what is no text stays."""
     if isinstance(value, str):
         return text_for_wire(value)
-    return tuple(value_for_wire(inner) for inner in value) if isinstance(value, tuple | list) else value
+    return tuple(value_for_wire(inner) for inner in value) if isinstance(value, (tuple, list)) else value

@@ -75,25 +75,34 @@ def metadata_value_to_proto(value: MetadataValue, path: str = "metadata") -> mes
     Raises `WireError` for an integer beyond 64 bits and for NaN and infinities,
     `TypeError` for anything but str, int, float, bool and a flat tuple of them.
     """
-    # bool first: it is an int to Python, and not to the contract.
-    if isinstance(value, bool):
-        return message_pb2.MetadataValue(bool_value=value)
+    proto = message_pb2.MetadataValue()
+    _put_value(proto, value, path)
+    return proto
+
+
+def _put_value(proto: message_pb2.MetadataValue, value: MetadataValue, path: str) -> None:
     if isinstance(value, str):
-        return message_pb2.MetadataValue(string_value=value)
-    if isinstance(value, int):
+        proto.string_value = value
+    # bool before int: it is one to Python, and not to the contract.
+    elif isinstance(value, bool):
+        proto.bool_value = value
+    elif isinstance(value, int):
         if value not in _INT64:
             raise WireError(path, "holds an integer beyond 64 bits")
-        return message_pb2.MetadataValue(int_value=value)
-    if isinstance(value, float):
+        proto.int_value = value
+    elif isinstance(value, float):
         if not isfinite(value):
             raise WireError(path, "holds a number that is not finite")
-        return message_pb2.MetadataValue(double_value=value)
-    if isinstance(value, tuple | list):
-        if any(isinstance(inner, tuple | list) for inner in value):
-            raise WireError(path, "holds a list inside a list")
-        values = [metadata_value_to_proto(inner, path) for inner in value]
-        return message_pb2.MetadataValue(list_value=message_pb2.MetadataList(values=values))
-    raise TypeError(f"{path}: {type(value).__name__} is not a type of metadata value")
+        proto.double_value = value
+    elif isinstance(value, (tuple, list)):
+        # An empty list is a list too, so the kind is set before the first value.
+        proto.list_value.SetInParent()
+        for inner in value:
+            if isinstance(inner, (tuple, list)):
+                raise WireError(path, "holds a list inside a list")
+            _put_value(proto.list_value.values.add(), inner, path)
+    else:
+        raise TypeError(f"{path}: {type(value).__name__} is not a type of metadata value")
 
 
 def metadata_value_from_proto(proto: message_pb2.MetadataValue, path: str = "metadata") -> MetadataValue:
@@ -153,7 +162,7 @@ def _message_to_proto(message: Message) -> message_pb2.Message:
         proto.recorded_at.CopyFrom(time_to_proto(message.recorded_at, "recorded_at"))
     if message.metadata:
         for key, value in message.metadata.items():
-            proto.metadata[key].CopyFrom(metadata_value_to_proto(value))
+            _put_value(proto.metadata[key], value, "metadata")
     return proto
 
 
