@@ -109,15 +109,12 @@ class HotMemories:
     async def _catch_up_words(self, memory: HotMemory, last_seq: int) -> None:
         applied = self._progress.applied(memory.key).get("lexical", 0)
         if memory.words_upto < applied:
-            for row in await self._lexical.load(memory.key, memory.words_upto):
-                if row.seq <= applied:
-                    memory.add(row.seq, row.session, (*row.name, *row.terms))
+            loaded = await self._lexical.load(memory.key, memory.words_upto)
+            memory.add([row for row in loaded if row.seq <= applied])
             memory.words_upto = applied
         while memory.words_upto < last_seq:
             page = await self._log.read(memory.key, after_seq=memory.words_upto, limit=_PAGE)
-            for message in filter(self._progress.indexable, page):
-                row = term_row(message)
-                memory.add(row.seq, row.session, (*row.name, *row.terms))
+            memory.add([term_row(message) for message in page if self._progress.indexable(message)])
             memory.words_upto = page[-1].seq if len(page) == _PAGE else max(last_seq, *(m.seq for m in page), 0)
 
     async def _catch_up_vectors(self, memory: HotMemory) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,9 +13,9 @@ from seedbed.messages import Message
 from seedbed_server.errors import PartUnavailableError
 from seedbed_server.log import Log, MemoryRecord
 from seedbed_server.models.encoder import Encoder
-from seedbed_server.projections import analysis
-from seedbed_server.recall.fusion import Scores, fuse
+from seedbed_server.recall.fusion import DENSE, LEXICAL, ROLE, SPEAKER, Scores, fuse
 from seedbed_server.recall.hot import HotMemory
+from seedbed_server.recall.stopwords import query_terms
 from seedbed_server.recall.memories import HotMemories, Progress
 
 Vector = npt.NDArray[np.float32]
@@ -77,7 +78,7 @@ class Recall:
         """
         applied = self.progress.applied(record.key)
         applied_seq = min(applied.get("lexical", 0), applied.get("vectors", 0))
-        terms = analysis.terms(search.query)
+        terms = query_terms(search.query)
         if not terms or record.last_seq == 0:
             return Ranking((), applied_seq)
         encoding = asyncio.create_task(self._encode(search.query))
@@ -89,7 +90,7 @@ class Recall:
         finally:
             encoding.cancel()
         hits = await self._read(record, seqs, scores)
-        degraded = () if vector is not None and complete else ("dense", "dense_context")
+        degraded = () if vector is not None and complete else ("dense",)
         return Ranking(hits, applied_seq, degraded)
 
     async def _encode(self, query: str) -> Vector | None:
@@ -103,20 +104,27 @@ class Recall:
         """Re-read the hits from the log: text and liveness come from nowhere else."""
         alive = await self.log.by_seqs(record.key, seqs)
         return tuple(
-            Found(alive[seq], float(scores.fused[at]), tuple(_leg(name, *leg, at) for name, leg in scores.legs.items()))
-            for at, seq in enumerate(seqs)
-            if seq in alive
+            Found(alive[seq], float(scores.fused[at]), _legs(scores, at)) for at, seq in enumerate(seqs) if seq in alive
         )
 
 
-def _leg(
-    name: str, raw: npt.NDArray[np.float64], part: npt.NDArray[np.float64], rank: npt.NDArray[np.intp], at: int
-) -> Leg:
-    return Leg(name, float(raw[at]), float(part[at]), int(rank[at]))
+def _legs(scores: Scores, at: int) -> tuple[Leg, ...]:
+    return tuple(
+        Leg(name, float(leg.raw[at]), float(leg.contribution[at]), int(leg.rank[at]))
+        for name, leg in scores.legs.items()
+    )
 
 
-def _score(memory: HotMemory, terms: list[str], vector: Vector | None, search: Search) -> Scores:
+def _score(memory: HotMemory, terms: Sequence[str], vector: Vector | None, search: Search) -> Scores:
     layout = memory.layout(search.session, search.upto_seq)
-    words = memory.postings.score(terms, layout)
-    cosines = None if vector is None else memory.cosines(vector)
-    return fuse(words, cosines, layout, search.k)
+    nothing = np.zeros(len(memory))
+    return fuse(
+        {
+            "dense": (nothing if vector is None else memory.cosines(vector, layout), DENSE),
+            "lexical": (memory.postings.score(terms, layout), LEXICAL),
+            "speaker": (memory.named(terms).astype(np.float64), SPEAKER),
+            "role": (memory.generic_assistant.astype(np.float64), ROLE),
+        },
+        layout.alive,
+        search.k,
+    )
