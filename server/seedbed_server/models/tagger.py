@@ -27,7 +27,7 @@ class Tagger:
         self.child = Child(
             "tagger",
             "seedbed_server.models.tagger_worker:create",
-            {"model_dir": str((models_dir / model.name).absolute())},
+            {"model_dir": str(models_dir.absolute() / model.name)},
             threads=threads,
         )
 
@@ -38,4 +38,4 @@ class Tagger:
         payload = {"turns": [turn.to_wire() for turn in turns]}
         priority = Priority.URGENT if urgent else Priority.BULK
         found = await self.child.call("extract", payload, priority=priority, timeout=TIMEOUT)
-        return [None if entry is None else Extraction.from_wire(entry) for entry in found]
+        return [Extraction.from_wire(entry) if entry is not None else None for entry in found]
