@@ -38,19 +38,19 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
 
         encoder = Encoder(weights, threads=settings.worker_threads)
         tagger = Tagger(weights, threads=settings.worker_threads)
-        index = VectorIndex(
+        index = ChromaIndex(
             settings.data_dir / "derived" / "chroma",
             fingerprint=encoder.fingerprint,
             dimensions=encoder.dimensions,
-            min_free_bytes=settings.min_free_mb * 1024 * 1024,
+            floor=settings.min_free_mb * 1024 * 1024,
         )
         children = (encoder.child, tagger.child, index.child)
         for child in children:
             await child.start()
             stack.push_async_callback(child.stop)
 
-        lexical_schema = Lexical.schema, Vectors.schema, Knowledge.schema, Summaries.schema
-        derived = await Derived.open(settings.data_dir / "derived", lexical_schema)
+        schemas = [kind.schema for kind in (Lexical, Vectors, Knowledge, Summaries)]
+        derived = await Derived.open(settings.data_dir / "derived", schemas)
         stack.push_async_callback(derived.close)
         lexical = Lexical(derived)
         vectors = Vectors(derived, encoder, index)

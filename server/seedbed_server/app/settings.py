@@ -137,3 +137,11 @@ def read_tokens(path: Path | None) -> dict[str, tuple[str, ...]]:
         if not namespaces or not all(isinstance(name, str) and name for name in namespaces):
             raise SettingsError(f"tokens_file: {path} has a token without namespaces")
     return tokens
+
+
+def models_dir(settings: Settings) -> Path:
+    """Where the models' weights are: as set, else in the checkout that this package runs from, else with the data."""
+    if settings.models_dir is not None:
+        return settings.models_dir
+    checkout = Path(__file__).resolve().parents[3] / "models"
+    return checkout / "weights" if (checkout / "README.md").exists() else settings.data_dir / "models"
