@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-import pytest_asyncio
 
 from seedbed_server.models import weights
 from seedbed_server.models.encoder import Encoder
@@ -20,9 +19,9 @@ def models_dir() -> Path:
     return MODELS_DIR
 
 
-@pytest_asyncio.fixture(scope="session", loop_scope="session")
+@pytest.fixture(scope="session")
 async def encoder(models_dir: Path) -> AsyncIterator[Encoder]:
-    """The real encoder in its child process; a test that uses it needs ``loop_scope="session"``."""
+    """The real encoder in its child process."""
     encoder = Encoder(models_dir)
     await encoder.child.start()
     await encoder.child.wait_ready(100)

@@ -1,18 +1,26 @@
-"""What goes to a model and what comes back: plain values, free of any library."""
+"""What goes into the models and what comes out: plain values, no model library.
+
+Both sides of the pipe to a child process import this module. Values cross as
+plain dicts, made and read here and nowhere else.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from datetime import datetime
+from typing import Any
+
+ENTITY_TYPES = ("person", "location", "organisation", "work", "product", "event", "other")
+"""Types that an entity may have. A span may also be a "date", which is no entity."""
+
+MODALITIES = ("asserted", "planned", "possible")
+"""How a claim is meant: as a fact, as an intention, or as something that may be."""
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A text to be embedded, with the words that place it.
-
-    ``header`` (``"Caroline, 8 May 2023: "``) is repeated before every chunk of
-    ``text``, so that the end of a long text still says who spoke and when.
-    """
+    """A text to encode; ``header`` is repeated before every chunk of it."""
 
     header: str
     text: str
@@ -20,20 +28,42 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One message as the tagger reads it: who says it to whom, and when (UTC)."""
+    """One message as the tagger reads it: who said it to whom, and when.
+
+    An empty ``speaker`` or ``listener`` is unknown: claims about "I" or "you"
+    are then dropped.
+    """
 
     text: str
     speaker: str
     listener: str
     time: datetime | None
 
+    def to_wire(self) -> dict[str, Any]:
+        """As a dict of strings; the time in ISO 8601, or empty."""
+        when = self.time.isoformat() if self.time else ""
+        return {"text": self.text, "speaker": self.speaker, "listener": self.listener, "time": when}
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Turn:
+        """Reads `to_wire` back. Raises KeyError, TypeError or ValueError on anything else."""
+        text = wire["text"]
+        if not isinstance(text, str):
+            raise TypeError("text")
+        when = wire.get("time") or ""
+        return cls(
+            text=text,
+            speaker=str(wire.get("speaker") or ""),
+            listener=str(wire.get("listener") or ""),
+            time=datetime.fromisoformat(when) if when else None,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """An entity named in a text.
+    """Something named in a text: ``text == message[start:end]``, in code points.
 
-    ``type`` is one of person, location, organisation, work, product, event,
-    date and other; ``start`` and ``end`` count code points of the text.
+    ``type`` is one of `ENTITY_TYPES`, or "date".
     """
 
     text: str
@@ -44,7 +74,11 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Something a text says of somebody, with the words it was said in as ``surface``."""
+    """Something that a message says: who, what, whom.
+
+    ``predicate`` is canonical (see `vocabulary`), ``surface`` the words of the
+    clause. The types are those of `Span`, "other" where nothing names one.
+    """
 
     subject: str
     predicate: str
@@ -52,13 +86,28 @@ class Claim:
     negated: bool
     modality: str
     surface: str
-    subject_type: str = ""
-    object_type: str = ""
+    subject_type: str = "other"
+    object_type: str = "other"
 
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """What the tagger found in one turn."""
+    """What one message names and says, both in the order of the text."""
 
     entities: tuple[Span, ...]
     claims: tuple[Claim, ...]
+
+    def to_wire(self) -> dict[str, Any]:
+        """As a dict of lists of dicts."""
+        return {
+            "entities": [asdict(span) for span in self.entities],
+            "claims": [asdict(claim) for claim in self.claims],
+        }
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Extraction:
+        """Reads `to_wire` back. Raises KeyError or TypeError on anything else."""
+        return cls(
+            entities=tuple(Span(**span) for span in wire["entities"]),
+            claims=tuple(Claim(**claim) for claim in wire["claims"]),
+        )

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from seedbed_server.models.contract import Claim, Extraction, Span, Turn
+from seedbed_server.models.contract import Extraction, Turn
 from seedbed_server.models.manifest import by_role
 from seedbed_server.processes import Child, Priority
 
@@ -29,7 +27,7 @@ class Tagger:
         self.child = Child(
             "tagger",
             "seedbed_server.models.tagger_worker:create",
-            {"models_dir": str(models_dir.absolute()), "threads": threads},
+            {"model_dir": str(models_dir.absolute() / model.name)},
             threads=threads,
         )
 
@@ -37,19 +35,7 @@ class Tagger:
         """One extraction a turn, in order; None for a turn that could not be read. PartUnavailableError."""
         if not turns:
             return []
-        payload = {"turns": [_packed(turn) for turn in turns]}
+        payload = {"turns": [turn.to_wire() for turn in turns]}
         priority = Priority.URGENT if urgent else Priority.BULK
         found = await self.child.call("extract", payload, priority=priority, timeout=TIMEOUT)
-        return [_extraction(entry) if entry is not None else None for entry in found]
-
-
-def _packed(turn: Turn) -> dict[str, Any]:
-    """The turn's fields; its time as ISO 8601 text, which crosses where a datetime does not."""
-    return {**asdict(turn), "time": turn.time.isoformat() if turn.time else None}
-
-
-def _extraction(entry: Mapping[str, Any]) -> Extraction:
-    return Extraction(
-        entities=tuple(Span(**span) for span in entry["entities"]),
-        claims=tuple(Claim(**claim) for claim in entry["claims"]),
-    )
+        return [Extraction.from_wire(entry) if entry is not None else None for entry in found]

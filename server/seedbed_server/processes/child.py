@@ -7,7 +7,9 @@ operations. One that is a generator gives way at each ``yield``: more urgent cal
 go first, then it is taken up again; what it returns is the reply. All work
 happens in the main thread, one step at a time, since the libraries that run here
 are not made for more. A worker may have ``describe()``, whose dictionary goes to
-the parent when the worker is ready, and ``close()``, called on an orderly end.
+the parent when the worker is ready, ``close()``, called on an orderly end, and
+``fatal``, classes of errors after which it is not to be trusted and a new process
+has to look at what it left.
 
 The process ends with its parent, however the parent ends. Nothing that a library
 prints leaves it: standard error carries only the fixed lines written here.
@@ -153,7 +155,11 @@ def work(worker: object, channel: Channel, queue: Queue) -> None:
             answer = wire.pack({"id": call.id, "result": result}) if done else None
         except Exception as error:  # noqa: BLE001 - whatever a library raises, the other calls go on
             _log_failure(call.op, error)
-            answer = wire.pack({"id": call.id, "error": wire.word_of(error)})
+            channel.send(wire.pack({"id": call.id, "error": wire.word_of(error)}))
+            if isinstance(error, getattr(worker, "fatal", ())):
+                os._exit(1)
+            queue.finish(call)
+            continue
         if answer is None:
             queue.put_back(call)
         else:
@@ -252,5 +258,8 @@ def main(target: str, descriptor: int) -> int:
 
 
 if __name__ == "__main__":
-    # not sys.exit: libraries may hang while the interpreter takes itself down
-    os._exit(main(sys.argv[1], int(sys.argv[2])))
+    status = 1
+    try:
+        status = main(sys.argv[1], int(sys.argv[2]))
+    finally:
+        os._exit(status)  # not sys.exit: libraries may hang while the interpreter takes itself down
