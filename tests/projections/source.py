@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from seedbed.messages import Message
+from seedbed.variants import Buffer, Variant
 
 START = datetime(2024, 1, 1, 9, tzinfo=UTC)
 
@@ -15,6 +16,11 @@ START = datetime(2024, 1, 1, 9, tzinfo=UTC)
 class Head:
     key: int
     last_seq: int
+
+
+@dataclass(frozen=True)
+class Record(Head):
+    variant: Variant
 
 
 @dataclass(frozen=True)
@@ -32,7 +38,7 @@ class ListLog:
         self.memories: dict[int, list[Message | None]] = {}
         self.erased: list[Erasure] = []
         self.on_change: list[Callable[[int], None]] = []
-        self.reads = 0
+        self.variant: Variant = Buffer()
 
     def append(self, key: int, *messages: Message | str) -> int:
         """Store messages; a plain string is said by Maya in session "s"."""
@@ -63,14 +69,13 @@ class ListLog:
         for listener in self.on_change:
             listener(key)
 
-    async def record(self, key: int) -> Head | None:
-        return Head(key, len(self.memories[key])) if key in self.memories else None
+    async def record(self, key: int) -> Record | None:
+        return Record(key, len(self.memories[key]), self.variant) if key in self.memories else None
 
     async def heads(self) -> list[Head]:
         return [Head(key, len(kept)) for key, kept in self.memories.items()]
 
     async def read(self, key: int, *, after_seq: int = 0, limit: int, session: str = "") -> list[Message]:
-        self.reads += 1
         alive = [m for m in self.memories.get(key, [])[after_seq:] if m is not None and session in ("", m.session)]
         return alive[:limit]
 

@@ -18,10 +18,9 @@ from hypothesis import strategies as st
 
 from seedbed.messages import Media, Message
 from seedbed_server.errors import PartUnavailableError
-from seedbed_server.projections.contract import Batch, Prepared, Projection, StoreLostError
+from seedbed_server.projections.contract import Backoff, Batch, Prepared, Projection, StoreLostError
 from seedbed_server.projections.derived import ASIDE, FILE, Derived
 from seedbed_server.projections.projector import Projector
-from seedbed_server.projections.worker import Backoff
 
 from .source import ListLog
 

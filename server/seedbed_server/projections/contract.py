@@ -10,8 +10,21 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Generic, Protocol, TypeVar
 
 from seedbed.messages import Message
+from seedbed.variants import Variant
 
 Rows = TypeVar("Rows")
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """How long to wait for a part: ``first`` seconds, doubled up to ``most``."""
+
+    first: float = 0.25
+    most: float = 15.0
+
+    def seconds(self, failures: int) -> float:
+        """The wait after so many failures in a row."""
+        return min(self.most, self.first * 2.0 ** min(failures - 1, 20))
 
 
 class StoreLostError(Exception):
@@ -82,6 +95,16 @@ class Projection(ABC, Generic[Rows]):
     def commit(self, db: sqlite3.Connection, prepared: Prepared[Rows]) -> None:
         """Write the rows; runs in the writer thread, inside the cursor's transaction."""
 
+    async def committed(self, prepared: Prepared[Rows]) -> None:
+        """What is to be done once the rows are committed; nothing may depend on it after a crash."""
+
+    async def run(self) -> None:
+        """Work of its own beside the log's order, until cancelled; most have none and return."""
+
+    def trouble(self) -> str:
+        """Name the part that this work waits for; empty when all is well."""
+        return ""
+
     @abstractmethod
     async def forget(self, key: int, seqs: Sequence[int]) -> Mapping[str, int]:
         """Erase all that only these messages support; returns rows erased by reported name."""
@@ -97,6 +120,11 @@ class Record(Protocol):
     @property
     def last_seq(self) -> int:
         """The seq of its newest message."""
+        ...
+
+    @property
+    def variant(self) -> Variant:
+        """How it is read."""
         ...
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from seedbed.messages import Message
 from seedbed_server.projections.analysis import is_blank
-from seedbed_server.projections.contract import Projection, Source
+from seedbed_server.projections.contract import Backoff, Projection, Source
 from seedbed_server.projections.derived import Derived
-from seedbed_server.projections.worker import Backoff, Worker
+from seedbed_server.projections.worker import Worker
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,9 @@ class Projector:
 
     async def start(self) -> None:
         """Begin following the log. ``changed`` has to be called after each commit to it."""
-        self._tasks = [asyncio.create_task(w.run(), name=f"projection-{w.name}") for w in self._workers]
+        for worker in self._workers:
+            self._tasks.append(asyncio.create_task(worker.run(), name=f"projection-{worker.name}"))
+            self._tasks.append(asyncio.create_task(worker.projection.run(), name=f"beside-{worker.name}"))
 
     async def stop(self) -> None:
         """Stop after what is being stored; what was not committed is done again at the next start."""
@@ -119,10 +121,7 @@ class Projector:
 
     def status(self) -> list[ProjectionState]:
         """How each projection is doing."""
-        return [
-            ProjectionState(name, w.state, w.waiting_for, sum(w.cursors.skipped.values()))
-            for name, w in self._by_name.items()
-        ]
+        return [_state(name, worker) for name, worker in self._by_name.items()]
 
     def _named(self, names: Collection[str]) -> list[Worker]:
         return list({id(w): w for name, w in self._by_name.items() if not names or name in names}.values())
@@ -139,3 +138,9 @@ class Projector:
         except TimeoutError:
             return False
         return True
+
+
+def _state(name: str, worker: Worker) -> ProjectionState:
+    trouble = worker.projection.trouble()
+    state, part = ("waiting", trouble) if trouble else (worker.state, worker.waiting_for)
+    return ProjectionState(name, state, part, sum(worker.cursors.skipped.values()))

@@ -19,8 +19,8 @@ from seedbed_server.models.contract import Passage
 from seedbed_server.projections.calendar import day
 from seedbed_server.projections.contract import Batch, Prepared, Projection, StoreLostError
 from seedbed_server.projections.derived import Derived
+from seedbed_server.projections.vector_index import VectorIndex
 
-FETCH = 500  # ids per call: Chroma degrades and fails beyond
 LAYOUT = "rows-1"  # version of header, ids and kinds of rows; another one encodes anew
 SINGLE = ""  # the kind of row that holds a message on its own
 
@@ -40,34 +40,6 @@ class Encoder(Protocol):
 
     async def encode_passages(self, passages: Sequence[Passage], *, urgent: bool = False) -> list[np.ndarray]:
         """Per passage its chunks' unit vectors, (chunks, dimensions) float32."""
-        ...
-
-
-class VectorIndex(Protocol):
-    """What the projection needs of the vector index.
-
-    ``generation`` names this incarnation of its folder; it changes when the folder
-    is begun anew. All calls raise PartUnavailableError when the index is down.
-    """
-
-    async def generation(self) -> str:
-        """Name the folder's incarnation."""
-        ...
-
-    async def upsert(self, key: int, ids: Sequence[str], vectors: np.ndarray) -> None:
-        """Store or replace rows."""
-        ...
-
-    async def fetch(self, key: int, ids: Sequence[str]) -> Mapping[str, np.ndarray]:
-        """Return the vectors of those ids that are there."""
-        ...
-
-    async def delete(self, key: int, ids: Sequence[str]) -> int:
-        """Delete rows; unknown ids are ignored."""
-        ...
-
-    async def drop(self, key: int) -> int:
-        """Delete all rows of a memory."""
         ...
 
 
@@ -154,8 +126,7 @@ class Vectors(Projection[list[Row]]):
         pairs = [(key, seq) for seq in seqs]
         known = await self._derived.read(lambda db: _chunks(db, pairs))
         ids = [i for row in known for i in row_ids(*row)]
-        for part in _parts(ids):
-            await self._index.delete(key, part)
+        await self._index.delete(key, ids)
         await self._derived.write(lambda db: db.executemany("DELETE FROM vectors WHERE key = ? AND seq = ?", pairs))
         return {"vectors": len(ids)}
 
@@ -173,9 +144,7 @@ class Vectors(Projection[list[Row]]):
         """
         known = [(s, n) for s, k, n in await self._counts(key, after_seq, stored_only=True) if k == kind]
         ids = [i for seq, chunks in known for i in row_ids(key, seq, kind, chunks)]
-        found: dict[str, np.ndarray] = {}
-        for part in _parts(ids):
-            found.update(await self._index.fetch(key, part))
+        found = await self._index.fetch(key, ids)
         seqs, offsets, rows = [], [0], []
         for seq, chunks in known:
             vectors = [found.get(i) for i in row_ids(key, seq, kind, chunks)]
@@ -238,7 +207,3 @@ def _by_key(rows: Iterable[Row]) -> dict[int, list[Row]]:
     for row in rows:
         grouped.setdefault(row.key, []).append(row)
     return grouped
-
-
-def _parts(ids: Sequence[str]) -> Iterable[Sequence[str]]:
-    return (ids[i : i + FETCH] for i in range(0, len(ids), FETCH))

@@ -17,9 +17,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from seedbed.messages import Message
-from seedbed_server.errors import PartUnavailableError
+from seedbed_server.errors import PartUnavailableError, UnavailableError
 from seedbed_server.projections import cursors as table
-from seedbed_server.projections.contract import Batch, Erasure, Prepared, Projection, Source, StoreLostError
+from seedbed_server.projections.contract import Backoff, Batch, Erasure, Prepared, Projection, Source, StoreLostError
 from seedbed_server.projections.cursors import Cursors
 from seedbed_server.projections.derived import Derived
 
@@ -31,18 +31,6 @@ ERASURES = 100  # read at once
 PATIENCE = 4  # failures in a row of a part before a message is suspected of killing it
 STRIKES = 3  # how often a message must bring down a part that is well without it
 RECEIPTS = 1000  # counts of erasures remembered
-
-
-@dataclass(frozen=True, slots=True)
-class Backoff:
-    """How long to wait for a part: ``first`` seconds, doubled up to ``most``."""
-
-    first: float = 0.25
-    most: float = 15.0
-
-    def seconds(self, failures: int) -> float:
-        """The wait after so many failures in a row."""
-        return min(self.most, self.first * 2.0 ** min(failures - 1, 20))
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +104,8 @@ class Worker:
             try:
                 await self._open()
                 await self._work()
-            except PartUnavailableError as error:
-                await self._wait(error.part)
+            except UnavailableError as error:
+                await self._wait(_part(error))
             except StoreLostError:
                 log.warning("projection %s lost its store and begins anew", self.name)
                 await self._restart()
@@ -243,6 +231,8 @@ class Worker:
         await self._derived.write(lambda db: self._commit(db, prepared, positions, missed))
         if self._derived.generation != self._generation:
             raise StoreLostError
+        for part in prepared:
+            await self.projection.committed(part)
         self.cursors.applied.update(positions)
         for key, count in missed.items():
             self.cursors.skipped[key] = self.cursors.skipped.get(key, 0) + count
@@ -315,8 +305,8 @@ class Worker:
 
     def _suspicious(self, error: BaseException) -> bool:
         """Whether a message may be the cause of a failure, rather than the state of a part."""
-        if isinstance(error, PartUnavailableError):
-            return error.part != "derived" and self._failures >= PATIENCE
+        if isinstance(error, UnavailableError):
+            return self._failures >= PATIENCE and _part(error) not in ("derived", "storage")
         return isinstance(error, Exception) and not isinstance(error, StoreLostError)
 
     async def _carefully(self, turn: _Turn) -> None:
@@ -329,7 +319,7 @@ class Worker:
     async def _halve(self, batch: Batch, skipped: Counter[int], strike: int = 1) -> None:
         try:
             skipped.update(await self._apply(batch))
-        except (PartUnavailableError, StoreLostError):
+        except (UnavailableError, StoreLostError):
             raise
         except Exception as error:  # noqa: BLE001 - any error may be the message's fault
             if len(batch.messages) > 1:
@@ -344,12 +334,13 @@ class Worker:
         """All three steps for one batch, without the cursor; returns what was skipped."""
         try:
             prepared = await self.projection.prepare([batch])
-        except PartUnavailableError:
+        except UnavailableError:
             if await self._well():
                 raise _KilledError from None
             raise
         await self.projection.store(prepared)
         await self._derived.write(lambda db: self.projection.commit(db, prepared))
+        await self.projection.committed(prepared)
         return prepared.skipped
 
     async def _halves(self, batch: Batch, skipped: Counter[int]) -> None:
@@ -365,7 +356,7 @@ class Worker:
         for failures in range(1, PATIENCE + 1):
             try:
                 await self.projection.prepare([probe])
-            except PartUnavailableError:
+            except UnavailableError:
                 await asyncio.sleep(self._backoff.seconds(failures))
             else:
                 return True
@@ -433,6 +424,11 @@ class Worker:
     def _unlearn(self, key: int) -> None:
         for known in (self.cursors.applied, self.cursors.skipped, self._ahead):
             known.pop(key, None)
+
+
+def _part(error: UnavailableError) -> str:
+    """What is not available: a part by its name, or the disk."""
+    return error.part if isinstance(error, PartUnavailableError) else "storage"
 
 
 def _within(messages: Sequence[Message], chars: int) -> list[Message]:

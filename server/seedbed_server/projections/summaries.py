@@ -1,0 +1,335 @@
+"""Running summaries per session, kept at checkpoints.
+
+Every BLOCK messages of a session a checkpoint is made from the one before and
+the block, so a variant finds a summary that ends at most BLOCK - 1 messages after
+the point it needs. ``fold`` can ask for one that ends exactly at a message; no
+later one is built on it. So what a checkpoint says follows from the session's
+messages alone, not from who asked when.
+
+Folding costs an encoder or a language model, so only sessions are folded whose
+memory is read through a variant with a summary, or that were asked for. It runs
+in a task of its own, session after session, a block at a time. The cursor says
+that messages were seen and their sessions queued, in the same transaction; what
+is folded is what the checkpoints say, and nothing counts as folded before its
+checkpoint is committed. A failure leaves the session waiting, with backoff, and
+others go on; with a language model it is tried again until it answers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import sqlite3
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from seedbed.messages import Message
+from seedbed.variants import Hybrid, Summary, SummaryBuffer
+from seedbed_server.errors import UnavailableError
+from seedbed_server.projections.contract import Backoff, Batch, Prepared, Projection, Source, StoreLostError
+from seedbed_server.projections.derived import Derived
+from seedbed_server.projections.summarisers import Draft, Line, Summariser
+
+log = logging.getLogger(__name__)
+
+BLOCK = 8
+LEAVES = 4  # summaries on demand kept per session, besides the checkpoints
+
+Session = tuple[int, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """The summary of a session's messages up to ``upto_seq``; ``source_ids`` are those its words stand on."""
+
+    text: str
+    upto_seq: int
+    source_ids: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Job:
+    """A session to be folded: all full blocks, and up to ``leaf_seq`` exactly if that is not 0."""
+
+    leaf_seq: int = 0
+    failures: int = 0
+    not_before: float = 0.0
+
+
+class Summaries(Projection[list[Session]]):
+    """Marks sessions to be folded, and folds them in the background (``run``)."""
+
+    names = ("summaries",)
+    schema = """
+    CREATE TABLE IF NOT EXISTS summary (
+        key INTEGER NOT NULL, session TEXT NOT NULL, upto_seq INTEGER NOT NULL, leaf INTEGER NOT NULL,
+        text TEXT NOT NULL, sources TEXT NOT NULL, lines TEXT NOT NULL,
+        PRIMARY KEY (key, session, leaf, upto_seq)
+    ) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS folded (
+        key INTEGER NOT NULL, seq INTEGER NOT NULL, session TEXT NOT NULL, PRIMARY KEY (key, seq)
+    ) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS asked (
+        key INTEGER NOT NULL, session TEXT NOT NULL, leaf_seq INTEGER NOT NULL, PRIMARY KEY (key, session)
+    ) WITHOUT ROWID;
+    """
+    batch_messages = 512
+
+    def __init__(
+        self,
+        derived: Derived,
+        source: Source,
+        summariser: Summariser,
+        *,
+        indexable: Callable[[Message], bool] = lambda _: True,
+        backoff: Backoff = Backoff(1.0, 300.0),  # noqa: B008 - immutable
+    ) -> None:
+        self._derived = derived
+        self._source = source
+        self._summariser = summariser
+        self._indexable = indexable
+        self._backoff = backoff
+        self._jobs: dict[Session, _Job] = {}
+        self._epochs: Counter[int] = Counter()
+        self._wake = asyncio.Event()
+        self._folded = asyncio.Event()
+
+    @property
+    def fingerprint(self) -> str:
+        """The summariser's, and where checkpoints are made."""
+        return f"{self._summariser.fingerprint}/{BLOCK}"
+
+    # What is asked of it.
+
+    async def fold(self, key: int, session: str, upto_seq: int = 0) -> None:
+        """Queue a session: all its full blocks, and with ``upto_seq`` also a summary that ends exactly there."""
+        await self._derived.write(lambda db: _ask(db, [(key, session)], upto_seq))
+        self._enqueue([(key, session)], upto_seq)
+
+    async def wait_folded(self, key: int, session: str, timeout: float = 30.0) -> bool:  # noqa: ASYNC109
+        """Wait until nothing is queued for a session; False after ``timeout`` seconds."""
+        try:
+            async with asyncio.timeout(timeout):
+                while (key, session) in self._jobs:
+                    await self._folded.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    async def summary(self, key: int, session: str, covering: int = 0) -> Checkpoint | None:
+        """Return the shortest-reaching summary that covers the message ``covering``, else the newest there is.
+
+        0 asks for the newest. None when nothing of the session is folded.
+        """
+        row = await self._derived.read(lambda db: _find(db, key, session, covering))
+        return Checkpoint(row[0], row[1], tuple(i for _, i in json.loads(row[2]))) if row else None
+
+    def failing(self, key: int, session: str) -> bool:
+        """Whether the session's last try to fold failed: what it shows is short of what it should."""
+        job = self._jobs.get((key, session))
+        return job is not None and job.failures > 0
+
+    def trouble(self) -> str:
+        """Say what folding waits for: "summariser" while any session fails, else nothing."""
+        return "summariser" if any(job.failures for job in self._jobs.values()) else ""
+
+    # As a projection.
+
+    async def prepare(self, batches: Sequence[Batch]) -> Prepared[list[Session]]:
+        """Find the sessions that grew, of memories that are read through a summary."""
+        found: dict[Session, None] = {}
+        for batch in batches:
+            record = await self._source.record(batch.key)
+            if record is not None and summarised(record.variant):
+                found.update(dict.fromkeys((batch.key, message.session) for message in batch.messages))
+        return Prepared(list(found))
+
+    def commit(self, db: sqlite3.Connection, prepared: Prepared[list[Session]]) -> None:
+        """Queue them durably."""
+        _ask(db, prepared.rows)
+
+    async def committed(self, prepared: Prepared[list[Session]]) -> None:
+        """Queue them for the task."""
+        self._enqueue(prepared.rows)
+
+    async def forget(self, key: int, seqs: Sequence[int]) -> Mapping[str, int]:
+        """Delete every summary that the messages had a part in; they are made again without them."""
+        self._epochs[key] += 1
+        erased, sessions = await self._derived.write(lambda db: _forget(db, key, seqs))
+        self._enqueue(sessions)
+        return {"summaries": erased}
+
+    async def drop(self, key: int) -> Mapping[str, int]:
+        """Delete the memory's summaries and what was asked for."""
+        self._epochs[key] += 1
+        for session in [s for s in self._jobs if s[0] == key]:
+            del self._jobs[session]
+        return {"summaries": await self._derived.write(lambda db: _drop(db, key))}
+
+    # In the background.
+
+    async def run(self) -> None:
+        """Fold what is queued, until cancelled."""
+        generation = ""
+        while True:
+            try:
+                if generation != self._derived.generation:
+                    generation = self._derived.generation
+                    await self._resume()
+                await self._next()
+            except UnavailableError:
+                await asyncio.sleep(self._backoff.first)
+
+    async def _resume(self) -> None:
+        rows = await self._derived.read(lambda db: db.execute("SELECT key, session, leaf_seq FROM asked").fetchall())
+        for key, session, leaf_seq in rows:
+            self._enqueue([(key, session)], leaf_seq)
+
+    def _enqueue(self, sessions: Sequence[Session], leaf_seq: int = 0) -> None:
+        for session in sessions:
+            job = self._jobs.setdefault(session, _Job())
+            job.leaf_seq = max(job.leaf_seq, leaf_seq)
+        self._wake.set()
+
+    async def _next(self) -> None:
+        """Fold one block of the first session that is due, or sleep until one is."""
+        now = time.monotonic()
+        due = next((s for s, job in self._jobs.items() if job.not_before <= now), None)
+        if due is None:
+            self._wake.clear()
+            soonest = min((job.not_before for job in self._jobs.values()), default=None)
+            try:
+                async with asyncio.timeout(None if soonest is None else max(0.0, soonest - now)):
+                    await self._wake.wait()
+            except TimeoutError:
+                pass
+            return
+        job = self._jobs.pop(due)
+        self._jobs[due] = job  # to the end: sessions take turns
+        try:
+            more = await self._fold_next(due, job)
+        except StoreLostError:
+            return
+        except Exception as error:  # noqa: BLE001 - the other sessions must go on
+            job.failures += 1
+            job.not_before = time.monotonic() + self._backoff.seconds(job.failures)
+            log.warning("a summary has to wait: %s", type(error).__name__)
+            return
+        job.failures = 0
+        if not more and self._jobs.get(due) is job:
+            await self._done(due, job)
+
+    async def _done(self, session: Session, job: _Job) -> None:
+        """Nothing is left to fold, unless more came meanwhile."""
+        leaf_seq = job.leaf_seq
+        del self._jobs[session]
+        await self._derived.write(
+            lambda db: db.execute(
+                "DELETE FROM asked WHERE key = ? AND session = ? AND leaf_seq <= ?", (*session, leaf_seq)
+            )
+        )
+        self._folded.set()
+        self._folded = asyncio.Event()
+
+    async def _fold_next(self, session: Session, job: _Job) -> bool:
+        """Make the session's next checkpoint; says whether there may be more to do."""
+        key, name = session
+        epoch, generation = self._epochs[key], self._derived.generation
+        leaf_seq = job.leaf_seq
+        after, before = await self._derived.read(lambda db: _newest(db, key, name))
+        block = await self._source.read(key, after_seq=after, limit=BLOCK, session=name)
+        leaf = len(block) < BLOCK
+        if leaf:
+            block = [message for message in block if message.seq <= leaf_seq]
+            if not block or await self._derived.read(lambda db: _has_leaf(db, key, name, block[-1].seq)):
+                return False
+        draft = await self._summariser.fold(before, [m for m in block if self._indexable(m)])
+
+        def commit(db: sqlite3.Connection) -> None:
+            if self._epochs[key] != epoch or self._derived.generation != generation:
+                raise StoreLostError  # something was erased meanwhile: it may be in the draft
+            _save(db, session, block, draft, leaf=leaf)
+
+        await self._derived.write(commit)
+        return not leaf
+
+
+def summarised(variant: object) -> bool:
+    """Whether a memory that is read through this variant shows a summary."""
+    parts = variant.parts if isinstance(variant, Hybrid) else (variant,)
+    return any(isinstance(part, Summary | SummaryBuffer) for part in parts)
+
+
+def _ask(db: sqlite3.Connection, sessions: Sequence[Session], leaf_seq: int = 0) -> None:
+    db.executemany(
+        "INSERT INTO asked VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET leaf_seq = max(leaf_seq, excluded.leaf_seq)",
+        [(key, session, leaf_seq) for key, session in sessions],
+    )
+
+
+def _find(db: sqlite3.Connection, key: int, session: str, covering: int) -> tuple[str, int, str] | None:
+    query = "SELECT text, upto_seq, sources FROM summary WHERE key = ? AND session = ? "
+    row: tuple[str, int, str] | None = None
+    if covering:
+        enough = query + "AND upto_seq >= ? ORDER BY upto_seq, leaf LIMIT 1"
+        row = db.execute(enough, (key, session, covering)).fetchone()
+    return row or db.execute(query + "ORDER BY upto_seq DESC, leaf LIMIT 1", (key, session)).fetchone()
+
+
+def _newest(db: sqlite3.Connection, key: int, session: str) -> tuple[int, Draft | None]:
+    """The newest checkpoint, and where it ends."""
+    query = (
+        "SELECT upto_seq, text, sources, lines FROM summary WHERE key = ? AND session = ? AND leaf = 0 "
+        "ORDER BY upto_seq DESC LIMIT 1"
+    )
+    row = db.execute(query, (key, session)).fetchone()
+    if row is None:
+        return 0, None
+    upto, text, sources, lines = row
+    return upto, Draft(
+        text, tuple((seq, i) for seq, i in json.loads(sources)), tuple(Line(*line) for line in json.loads(lines))
+    )
+
+
+def _has_leaf(db: sqlite3.Connection, key: int, session: str, upto_seq: int) -> bool:
+    query = "SELECT 1 FROM summary WHERE key = ? AND session = ? AND leaf = 1 AND upto_seq = ?"
+    return db.execute(query, (key, session, upto_seq)).fetchone() is not None
+
+
+def _save(db: sqlite3.Connection, session: Session, block: Sequence[Message], draft: Draft, *, leaf: bool) -> None:
+    key, name = session
+    lines = json.dumps([(line.seq, line.id, line.who, line.text) for line in draft.lines])
+    row = (key, name, block[-1].seq, leaf, draft.text, json.dumps(draft.sources), lines)
+    db.execute("INSERT OR REPLACE INTO summary VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+    db.executemany("INSERT OR IGNORE INTO folded VALUES (?, ?, ?)", [(key, m.seq, name) for m in block])
+    if leaf:
+        old = "SELECT upto_seq FROM summary WHERE key = ? AND session = ? AND leaf = 1 ORDER BY upto_seq DESC LIMIT -1"
+        for (upto,) in db.execute(f"{old} OFFSET ?", (key, name, LEAVES)).fetchall():
+            gone = "DELETE FROM summary WHERE key = ? AND session = ? AND leaf = 1 AND upto_seq = ?"
+            db.execute(gone, (key, name, upto))
+
+
+def _forget(db: sqlite3.Connection, key: int, seqs: Sequence[int]) -> tuple[int, list[Session]]:
+    first: dict[str, int] = {}
+    for seq in seqs:
+        row = db.execute("SELECT session FROM folded WHERE key = ? AND seq = ?", (key, seq)).fetchone()
+        if row is not None:
+            first[row[0]] = min(seq, first.get(row[0], seq))
+    erased = 0
+    for session, seq in first.items():
+        where = "WHERE key = ? AND session = ? AND"
+        erased += db.execute(f"DELETE FROM summary {where} upto_seq >= ?", (key, session, seq)).rowcount  # noqa: S608
+        db.execute(f"DELETE FROM folded {where} seq >= ?", (key, session, seq))  # noqa: S608
+    sessions = [(key, session) for session in first]
+    _ask(db, sessions)
+    return erased, sessions
+
+
+def _drop(db: sqlite3.Connection, key: int) -> int:
+    erased = db.execute("DELETE FROM summary WHERE key = ?", (key,)).rowcount
+    db.execute("DELETE FROM folded WHERE key = ?", (key,))
+    db.execute("DELETE FROM asked WHERE key = ?", (key,))
+    return erased
