@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 import time
 from collections.abc import Iterator
@@ -13,9 +12,9 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+
 from seedbed import Client, Message
 from seedbed.errors import SeedbedError
-
 from seedbed_server import __version__
 from seedbed_server.app import settings as configuration
 
@@ -237,7 +236,9 @@ def models_list() -> None:
     root = configuration.models_dir(configuration.load())
     for model in models():
         here = "here" if not verify(root, [model]) else "missing"
-        out.print(f"{model.name:<20} {model.role:<8} {model.licence:<12} {model.size / 1e6:6.1f} MB  {here}", highlight=False)
+        out.print(
+            f"{model.name:<20} {model.role:<8} {model.licence:<12} {model.size / 1e6:6.1f} MB  {here}", highlight=False
+        )
 
 
 @models_app.command("pull")
@@ -291,8 +292,4 @@ def version() -> None:
 
 def main() -> Any:
     """Run the command line."""
-    if "SEEDBED_TRACE" not in os.environ:
-        sys.tracebacklimit = 0
     return app()
-
-

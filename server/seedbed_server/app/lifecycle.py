@@ -10,9 +10,48 @@ rpc          takes calls; health says SERVING
 
 from __future__ import annotations
 
+import asyncio
+import faulthandler
 import logging
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import UTC, datetime
 
+from seedbed.frame import is_echo
+from seedbed.messages import Message
+from seedbed.tokens import count, cut
 from seedbed.variants import Hybrid, KnowledgeGraph, Vector, Window
+
+from seedbed_server.app.lock import lock_data_dir
+from seedbed_server.app.settings import Settings, models_dir, read_tokens
+from seedbed_server.log import Log
+from seedbed_server.memories import Seeder
+from seedbed_server.memories.custom import CustomPart, registered
+from seedbed_server.memories.knowledge import KnowledgePart
+from seedbed_server.memories.summaries import SummaryPart
+from seedbed_server.memories.vector import VectorPart
+from seedbed_server.models.encoder import Encoder
+from seedbed_server.models.llm import Llm
+from seedbed_server.models.manifest import models
+from seedbed_server.models.tagger import Tagger
+from seedbed_server.projections.analysis import is_blank
+from seedbed_server.projections.derived import Derived
+from seedbed_server.projections.graph import Graphs
+from seedbed_server.projections.knowledge import Knowledge
+from seedbed_server.projections.lexical import Lexical
+from seedbed_server.projections.projector import Projector
+from seedbed_server.projections.summarisers import Abstractive, Extractive, Summariser
+from seedbed_server.projections.summaries import Summaries
+from seedbed_server.projections.vector_index import ChromaIndex
+from seedbed_server.projections.vectors import Vectors
+from seedbed_server.recall import HotMemories, Recall
+from seedbed_server.rpc.admin_servicer import AdminServicer
+from seedbed_server.rpc.guards import Access, Admission, Draining, Guards, deadline, journal, statuses
+from seedbed_server.rpc.knowledge_servicer import KnowledgeServicer
+from seedbed_server.rpc.memory_servicer import MemoryServicer
+from seedbed_server.rpc.server import Server, Tls
 
 log = logging.getLogger(__name__)
 
@@ -55,14 +94,20 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
         lexical = Lexical(derived)
         vectors = Vectors(derived, encoder, index)
         knowledge = Knowledge(derived, tagger)
-        summaries = Summaries(derived, truth, summariser(settings, encoder))
+        summaries = Summaries(derived, truth, await _summariser(settings, encoder, stack), indexable=_indexable)
         projector = Projector(truth, derived, (lexical, vectors, knowledge, summaries), is_echo=_is_echo)
         truth.on_change.append(projector.changed)
         await projector.start()
         stack.push_async_callback(projector.stop)
 
         hot = HotMemories(
-            truth, projector, lexical, vectors, encoder, limit_bytes=settings.hot_memory_mb * 1024 * 1024
+            truth,
+            projector,
+            lexical,
+            vectors,
+            encoder,
+            indexable=_indexable,
+            limit_bytes=settings.hot_memory_mb * 1024 * 1024,
         )
         recall = Recall(truth, hot, projector, encoder)
         graphs = Graphs(knowledge)
@@ -115,6 +160,20 @@ async def serve_until_stopped(settings: Settings, ready: Callable[[Server], None
 def _is_echo(message: Message) -> bool:
     """Whether a message is a memory block of ours that an agent wrote back."""
     return message.role == "system" and is_echo(message.text)
+
+
+def _indexable(message: Message) -> bool:
+    """Whether anything is made of a message: it has words, and they are not our own."""
+    return not is_blank(message.text) and not _is_echo(message)
+
+
+async def _summariser(settings: Settings, encoder: Encoder, stack: AsyncExitStack) -> Summariser:
+    """A language model where one is configured, else sentences chosen on local models."""
+    if not settings.llm_url:
+        return Extractive(encoder, count)
+    llm = Llm(settings.llm_url, settings.llm_model, api_key=settings.llm_api_key)
+    stack.push_async_callback(llm.close)
+    return Abstractive(llm, cut)
 
 
 def _tls(settings: Settings) -> Tls | None:

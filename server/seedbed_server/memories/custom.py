@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 
-from seedbed.local import shown_from_seed
+from seedbed.packing import shown_from_seed
 from seedbed.memory import Memory
 from seedbed.seeds import Shown
 from seedbed.variants import Custom
@@ -63,7 +63,7 @@ class CustomPart:
         async with instance.busy:
             await self._catch_up(view, instance)
             seed = await asyncio.to_thread(instance.memory.seed, view.ask.query, max_tokens=view.budget)
-        shown = shown_from_seed(part.name, seed)
+        shown = shown_from_seed(seed, part.name)
         return Answer(shown if isinstance(shown, Shown) else Shown(part.name))
 
     def _instance(self, view: View, part: Custom) -> _Instance:

@@ -10,7 +10,6 @@ from seedbed.messages import Message
 from seedbed.seeds import Item, Shown
 from seedbed.variants import Entity as EntityVariant
 from seedbed.variants import KnowledgeGraph
-
 from seedbed_server.log import Log
 from seedbed_server.memories.recency import recent
 from seedbed_server.memories.sentences import sentence

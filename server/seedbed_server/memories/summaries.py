@@ -10,7 +10,6 @@ from seedbed.recency import buffer, token_buffer
 from seedbed.seeds import Item, Shown
 from seedbed.tokens import count, cut
 from seedbed.variants import Summary, SummaryBuffer
-
 from seedbed_server.memories.view import Answer, View
 from seedbed_server.projections.summaries import Checkpoint, Summaries
 

@@ -193,7 +193,6 @@ class HotMemory:
         return found
 
 
-
 def _is_generic(name: tuple[str, ...]) -> bool:
     return " ".join(name) in GENERIC_NAMES
 
@@ -201,4 +200,5 @@ def _is_generic(name: tuple[str, ...]) -> bool:
 def _unit(vectors: Matrix) -> Matrix:
     """Scale to unit length along the last axis; zero stays zero."""
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    return vectors / np.maximum(lengths, 1e-9)
+    scaled: Matrix = vectors / np.maximum(lengths, 1e-9)
+    return scaled

@@ -61,4 +61,5 @@ class Layout:
         """Spread the values at ``rows`` over their neighbours; returns shape (n,), 0 where not alive."""
         near, counts = self.neighbours(rows)
         weights = np.where(counts, WEIGHTS * values[:, None], 0.0)
-        return np.bincount(near.ravel(), weights=weights.ravel(), minlength=len(self.order))
+        spread: Floats = np.bincount(near.ravel(), weights=weights.ravel(), minlength=len(self.order)).astype(np.float64)
+        return spread

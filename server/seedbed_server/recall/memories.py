@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -22,7 +22,7 @@ from seedbed_server.log import Log, MemoryRecord
 from seedbed_server.models.encoder import Encoder
 from seedbed_server.projections.lexical import Lexical, term_row
 from seedbed_server.projections.vectors import Vectors, passage
-from seedbed_server.recall.hot import HotMemory
+from seedbed_server.recall.hot import HotMemory, Row
 
 # Messages that no projection has applied yet and that a search encodes itself, before it answers. More than these
 # are searched by their words alone until the projection has them, and the answer is marked as degraded.
@@ -31,14 +31,10 @@ _PAGE = 1000
 
 
 class Progress(Protocol):
-    """How far the projections are, and which messages they leave out."""
+    """How far the projections are."""
 
     def applied(self, key: int) -> Mapping[str, int]:
         """The last seq that each projection has applied."""
-        ...
-
-    def indexable(self, message: Message) -> bool:
-        """Whether anything is made of the message."""
         ...
 
 
@@ -50,7 +46,10 @@ class _Entry:
 
 
 class HotMemories:
-    """Loads memories and keeps them, in at most ``limit_bytes``; the one in use always stays."""
+    """Loads memories and keeps them, in at most ``limit_bytes``; the one in use always stays.
+
+    ``indexable`` says of which messages anything is made, as for the projections.
+    """
 
     def __init__(
         self,
@@ -60,6 +59,7 @@ class HotMemories:
         vectors: Vectors,
         encoder: Encoder,
         *,
+        indexable: Callable[[Message], bool],
         limit_bytes: int,
     ) -> None:
         self._log = log
@@ -67,6 +67,7 @@ class HotMemories:
         self._lexical = lexical
         self._vectors = vectors
         self._encoder = encoder
+        self._indexable = indexable
         self._limit = limit_bytes
         self._entries: OrderedDict[int, _Entry] = OrderedDict()
 
@@ -110,11 +111,11 @@ class HotMemories:
         applied = self._progress.applied(memory.key).get("lexical", 0)
         if memory.words_upto < applied:
             loaded = await self._lexical.load(memory.key, memory.words_upto)
-            memory.add([row for row in loaded if row.seq <= applied])
+            memory.add([Row(*row) for row in loaded if row.seq <= applied])
             memory.words_upto = applied
         while memory.words_upto < last_seq:
             page = await self._log.read(memory.key, after_seq=memory.words_upto, limit=_PAGE)
-            memory.add([term_row(message) for message in page if self._progress.indexable(message)])
+            memory.add([Row(*term_row(message)) for message in page if self._indexable(message)])
             memory.words_upto = page[-1].seq if len(page) == _PAGE else max(last_seq, *(m.seq for m in page), 0)
 
     async def _catch_up_vectors(self, memory: HotMemory) -> bool:

@@ -15,8 +15,8 @@ from seedbed_server.log import Log, MemoryRecord
 from seedbed_server.models.encoder import Encoder
 from seedbed_server.recall.fusion import DENSE, LEXICAL, ROLE, SPEAKER, Scores, fuse
 from seedbed_server.recall.hot import HotMemory
-from seedbed_server.recall.stopwords import query_terms
 from seedbed_server.recall.memories import HotMemories, Progress
+from seedbed_server.recall.stopwords import query_terms
 
 Vector = npt.NDArray[np.float32]
 

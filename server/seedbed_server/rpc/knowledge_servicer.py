@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 import grpc
+
 from seedbed.messages import Message
 from seedbed.v1 import knowledge_service_pb2 as pb
 from seedbed.v1 import message_pb2
 from seedbed.v1.knowledge_service_pb2_grpc import KnowledgeServiceServicer
-
 from seedbed_server.errors import EntityNotFoundError, InvalidFieldError, NotServedError, TooLargeError
 from seedbed_server.log import Log, MemoryRecord
 from seedbed_server.projections.entities import Entity

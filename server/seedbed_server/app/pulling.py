@@ -1,0 +1,30 @@
+"""``seedbed models pull``, with bars."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+from seedbed_server.models.weights import WeightsError, pull
+
+
+def pull_with_progress(root: Path, console: Console) -> int:
+    """Fetch what is missing and verify everything; returns the exit code."""
+    bars: dict[str, TaskID] = {}
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console) as progress:
+
+        def report(name: str, done: int, total: int) -> None:
+            if name not in bars:
+                bars[name] = progress.add_task(name, total=total)
+            progress.update(bars[name], completed=done)
+
+        try:
+            fetched = pull(root, report)
+        except WeightsError as error:
+            console.print(str(error), highlight=False, markup=False)
+            return 4
+    console.print(f"models: {', '.join(fetched) if fetched else 'all'} verified by sha256", highlight=False)
+    return 0

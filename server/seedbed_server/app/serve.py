@@ -1,0 +1,57 @@
+"""``seedbed serve``: check, start, say so, run, and end with a code that tells why."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+
+from rich.console import Console
+
+from seedbed_server.app.lock import DataDirTakenError
+from seedbed_server.app.logs import configure
+from seedbed_server.app.settings import Settings, SettingsError, models_dir
+from seedbed_server.errors import StorageFullError, StorageUnavailableError
+from seedbed_server.models.weights import WeightsError, require
+
+USAGE, TAKEN, MODELS, STORAGE = 2, 3, 4, 6
+
+
+def run(settings: Settings, ready_fd: int | None, console: Console) -> int:
+    """Run the server until it is told to stop; returns the exit code."""
+    configure(settings.log_format)
+    try:
+        require(models_dir(settings))
+        return _run(settings, ready_fd, console)
+    except WeightsError as error:
+        return _fail(console, MODELS, "The model files are not complete.", str(error))
+    except SettingsError as error:
+        return _fail(console, USAGE, "A setting is not acceptable.", str(error))
+    except DataDirTakenError:
+        return _fail(console, TAKEN, "Another server runs on this data directory.", str(settings.data_dir.resolve()))
+    except (StorageUnavailableError, StorageFullError) as error:
+        return _fail(console, STORAGE, "The log cannot be opened.", str(error))
+
+
+def _run(settings: Settings, ready_fd: int | None, console: Console) -> int:
+    from seedbed_server.app.lifecycle import serve_until_stopped
+    from seedbed_server.rpc.server import AddressTakenError, Server
+
+    def ready(server: Server) -> None:
+        host = settings.listen.rpartition(":")[0]
+        if ready_fd is not None:
+            with os.fdopen(ready_fd, "w", encoding="ascii") as pipe:
+                pipe.write(f"{host}:{server.port}\n")
+        console.print(f"Seedbed takes calls at [bold]{host}:{server.port}[/bold]; models load in the background.")
+        console.print("Try it in a second terminal: [bold]seedbed demo[/bold]")
+
+    try:
+        asyncio.run(serve_until_stopped(settings, ready))
+    except AddressTakenError:
+        return _fail(console, TAKEN, "The address cannot be listened on; is it taken?", settings.listen)
+    return 0
+
+
+def _fail(console: Console, code: int, what: str, details: str) -> int:
+    console.print(f"[red]{what}[/red]")
+    console.print(details, highlight=False, markup=False)
+    return code

@@ -1,0 +1,80 @@
+"""Files in and out: a memory as JSON Lines, a message a line.
+
+A line is ``{"id", "session", "role", "name", "content", "time"}``; only ``role``
+and ``content`` are needed. Without an id, a message gets one from what it says
+and where it stands, so that repeating an import stores nothing twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import track
+
+from seedbed import Message
+from seedbed.client import RemoteMemory
+from seedbed.results import Imported
+
+
+class BadLineError(ValueError):
+    """A line of the file is not a message; the text says which line, and nothing of its content."""
+
+
+def import_file(memory: RemoteMemory, file: Path, console: Console) -> Imported:
+    """Import a file, with a bar. Raises BadLineError; what stood before the bad line is stored."""
+    with file.open(encoding="utf-8") as lines:
+        total = sum(1 for _ in lines)
+    with file.open(encoding="utf-8") as lines:
+        numbered = track(enumerate(lines, 1), "messages", total, console=console)
+        return memory.import_messages(_message(number, line) for number, line in numbered if line.strip())
+
+
+def export_file(memory: RemoteMemory, file: Path) -> None:
+    """Write a memory's messages to a file, or to standard output for ``-``."""
+    lines = (json.dumps(_row(message), ensure_ascii=False) + "\n" for message in memory.export())
+    if str(file) == "-":
+        sys.stdout.writelines(lines)
+        return
+    with file.open("w", encoding="utf-8") as stream:
+        stream.writelines(lines)
+
+
+def _message(number: int, line: str) -> Message:
+    try:
+        row: dict[str, Any] = json.loads(line)
+        return Message(
+            role=_text(row, "role"),
+            parts=(_text(row, "content"),),
+            name=_text(row, "name", ""),
+            time=datetime.fromisoformat(row["time"]) if row.get("time") else None,
+            session=_text(row, "session", "default"),
+            id=_text(row, "id", "") or hashlib.sha256(f"{number}\n{line}".encode()).hexdigest()[:32],
+        )
+    except (ValueError, TypeError, KeyError):
+        raise BadLineError(f"line {number} is not a message") from None
+
+
+def _text(row: dict[str, Any], key: str, default: str | None = None) -> str:
+    value = row[key] if default is None else row.get(key, default)
+    if not isinstance(value, str):
+        raise TypeError(key)
+    return value
+
+
+def _row(message: Message) -> dict[str, Any]:
+    said = {"time": message.time.isoformat()} if message.time else {}
+    named = {"name": message.name} if message.name else {}
+    return {
+        "id": message.id,
+        "session": message.session,
+        "role": message.role,
+        **named,
+        "content": message.text,
+        **said,
+    }
