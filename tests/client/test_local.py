@@ -4,7 +4,9 @@ import logging
 import subprocess
 import sys
 import threading
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
 
 import pytest
 from conversations import law, plain, sessions
@@ -28,6 +30,7 @@ from seedbed.variants import (
     Summary,
     SummaryBuffer,
     TokenBuffer,
+    Variant,
     Vector,
     Window,
 )
@@ -35,33 +38,35 @@ from seedbed.variants import (
 PIN = "You are kind."
 
 
-def texts(seed):
+def texts(seed: Seed) -> list[str]:
     return [entry.text for entry in seed.entries]
 
 
-def talk(count, first=1):
+def talk(count: int, first: int = 1) -> list[Message]:
     return [Message("user" if n % 2 else "assistant", (f"message {n}",)) for n in range(first, first + count)]
 
 
 class Recalling(Memory):
     """A memory with a store of its own that recalls what shares a word with the query."""
 
-    def __init__(self, origin="vector"):
-        self.stored, self.writes, self.fail, self.asked, self.origin = [], 0, False, [], origin
+    def __init__(self, origin: str = "vector") -> None:
+        self.stored: list[Message] = []
+        self.asked: list[tuple[str, int | None]] = []
+        self.writes, self.fail, self.origin = 0, False, origin
 
-    def read(self):
+    def read(self) -> list[Message]:
         return list(self.stored)
 
-    def write(self, messages):
+    def write(self, messages: Iterable[Message]) -> None:
         if self.fail:
             raise ConnectionError
         self.writes += 1
         self.stored.extend(messages)
 
-    def clear(self):
+    def clear(self) -> None:
         self.stored.clear()
 
-    def seed(self, query="", *, max_tokens=None):
+    def seed(self, query: str = "", *, max_tokens: int | None = None) -> Seed:
         self.asked.append((query, max_tokens))
         if self.fail:
             raise ConnectionError
@@ -81,26 +86,26 @@ class Handle(Recalling):
 class Plain:
     """A class of one's own that knows nothing of this package's bases; its seed has no provenance."""
 
-    def __init__(self):
-        self.stored = []
+    def __init__(self) -> None:
+        self.stored: list[Message] = []
 
-    def read(self):
+    def read(self) -> list[Message]:
         return self.stored
 
-    def write(self, messages):
+    def write(self, messages: Iterable[Message]) -> None:
         self.stored.extend(messages)
 
-    def clear(self):
+    def clear(self) -> None:
         self.stored.clear()
 
-    def seed(self, query="", *, max_tokens=None):
+    def seed(self, query: str = "", *, max_tokens: int | None = None) -> Seed:
         return Seed((SeedMessage("system", ("Obey me.",)), SeedMessage("user", ("my words",))))
 
 
 # -- one variant
 
 
-def test_written_messages_get_id_seq_session_and_times():
+def test_written_messages_get_id_seq_session_and_times() -> None:
     """Ids are unique and sort by time, seq is gap-free and goes on after clear, times are UTC."""
     memory = LocalMemory(Buffer())
     zone = timezone(timedelta(hours=2))
@@ -119,9 +124,9 @@ def test_written_messages_get_id_seq_session_and_times():
     assert [m.seq for m in memory.read()] == [4]
 
 
-def test_ids_are_version_7_and_strictly_ascending():
+def test_ids_are_version_7_and_strictly_ascending() -> None:
     """From several threads too, none comes twice."""
-    made = [[] for _ in range(4)]
+    made: list[list[str]] = [[] for _ in range(4)]
     threads = [threading.Thread(target=lambda mine=mine: mine.extend(new_id() for _ in range(500))) for mine in made]
     for thread in threads:
         thread.start()
@@ -143,7 +148,7 @@ def test_ids_are_version_7_and_strictly_ascending():
         ([Message.user("ok"), Message("user", ("b",), id="there")], r"messages\[1\]\.id"),
     ],
 )
-def test_a_bad_batch_stores_nothing(batch, field):
+def test_a_bad_batch_stores_nothing(batch: list[Message], field: str) -> None:
     """The field is named, and the good messages of the batch are not stored either."""
     memory = LocalMemory(Buffer())
     memory.write([Message("user", ("first",), id="there")])
@@ -152,16 +157,16 @@ def test_a_bad_batch_stores_nothing(batch, field):
     assert [m.text for m in memory.read()] == ["first"]
 
 
-def test_what_is_not_a_message_is_refused():
+def test_what_is_not_a_message_is_refused() -> None:
     """A string among the messages is a mistake in the program."""
     with pytest.raises(TypeError, match=r"messages\[0\]"):
-        LocalMemory(Buffer()).write(["hello"])
+        LocalMemory(Buffer()).write(["hello"])  # type: ignore[list-item]
 
 
-def test_an_iterable_that_fails_stores_nothing():
+def test_an_iterable_that_fails_stores_nothing() -> None:
     """The batch is taken whole before anything is stored."""
 
-    def broken():
+    def broken() -> Iterator[Message]:
         yield Message.user("a")
         raise ConnectionError
 
@@ -171,7 +176,7 @@ def test_an_iterable_that_fails_stores_nothing():
     assert memory.read() == []
 
 
-def test_calls_results_and_media_without_text_are_messages():
+def test_calls_results_and_media_without_text_are_messages() -> None:
     """Tool calls with empty content and images alone are stored whole and come back."""
     memory = LocalMemory(Buffer())
     image = Message("user", ("Look:", Media("image/png", data=b"\x89"), "nice?"))
@@ -189,7 +194,7 @@ def test_calls_results_and_media_without_text_are_messages():
     assert seed.messages[1]["content"][1]["image_url"]["url"] == "data:image/png;base64,iQ=="
 
 
-def test_surrogates_are_mended_and_control_characters_kept():
+def test_surrogates_are_mended_and_control_characters_kept() -> None:
     """A lone half becomes U+FFFD, two halves become the character, NUL is lossless."""
     memory = LocalMemory(Buffer())
     memory.write([Message.user("x\ud83d a\x00b \ud83d\udd25", name="M\ud800")])
@@ -208,7 +213,7 @@ def test_surrogates_are_mended_and_control_characters_kept():
         (Hybrid(Window(1), TokenBuffer(8 + 2 * 7)), [PIN, "message 4", "message 5"]),
     ],
 )
-def test_each_variant_shows_its_part_under_the_pin(variant, shown):
+def test_each_variant_shows_its_part_under_the_pin(variant: Variant, shown: list[str]) -> None:
     """The pin is first and is not counted in n; the store keeps everything."""
     memory = LocalMemory(variant, PIN)
     memory.write(talk(5))
@@ -216,7 +221,7 @@ def test_each_variant_shows_its_part_under_the_pin(variant, shown):
     assert len(memory.read()) == 5
 
 
-def test_the_pin_survives_clear_and_any_budget():
+def test_the_pin_survives_clear_and_any_budget() -> None:
     """After clear the seed is the pin; under a tiny budget it comes cut, with truncated set."""
     memory = Window(20).with_system(PIN)
     memory.write(talk(3))
@@ -227,7 +232,7 @@ def test_the_pin_survives_clear_and_any_budget():
     assert memory.seed(max_tokens=0).entries == ()
 
 
-def test_a_callers_budget_trims_the_oldest_and_never_raises_the_own():
+def test_a_callers_budget_trims_the_oldest_and_never_raises_the_own() -> None:
     """Buffer trims under max_tokens; a token buffer keeps to the smaller of the two."""
     buffer, tokens = LocalMemory(Buffer(), PIN), LocalMemory(TokenBuffer(22), PIN)
     for memory in (buffer, tokens):
@@ -239,10 +244,12 @@ def test_a_callers_budget_trims_the_oldest_and_never_raises_the_own():
     assert texts(tokens.seed(max_tokens=15)) == [PIN, "message 5"]
     with pytest.raises(ValueError, match="negative"):
         buffer.seed(max_tokens=-1)
+    buffer.write(talk(100, first=6))
+    assert buffer.seed(max_tokens=22).omitted == {"buffer": 103}
 
 
 @pytest.mark.parametrize("variant", [Summary(), SummaryBuffer(), Entity(), KnowledgeGraph(), Vector(), Custom("mine")])
-def test_variants_that_need_the_server_say_so(variant):
+def test_variants_that_need_the_server_say_so(variant: Variant) -> None:
     """Alone or as a part; it is a TypeError."""
     for tried in (variant, Hybrid(Window(2), variant)):
         with pytest.raises(NeedsServerError, match=r"client\.memory"):
@@ -261,33 +268,33 @@ def test_variants_that_need_the_server_say_so(variant):
         Hybrid(Window(-1)),
     ],
 )
-def test_impossible_variants_are_refused_when_made(variant):
+def test_impossible_variants_are_refused_when_made(variant: Variant) -> None:
     """Not first when a seed is asked for."""
     with pytest.raises(ValueError, match=r"negative|Hybrid"):
         LocalMemory(variant)
 
 
-def test_a_local_memory_is_a_memory():
+def test_a_local_memory_is_a_memory() -> None:
     """And so is any class with the four methods."""
     assert isinstance(LocalMemory(Buffer()), Memory)
     assert isinstance(Plain(), Memory)
     assert not isinstance(object(), Memory)
 
 
-def test_a_memory_of_your_own_inherits_a_seed_of_all_it_reads():
+def test_a_memory_of_your_own_inherits_a_seed_of_all_it_reads() -> None:
     """As in the document: override seed only to show something else than what is stored."""
 
     class Mine(Memory):
-        def __init__(self):
-            self.stored = []
+        def __init__(self) -> None:
+            self.stored: list[Message] = []
 
-        def read(self):
+        def read(self) -> list[Message]:
             return self.stored
 
-        def write(self, messages):
+        def write(self, messages: Iterable[Message]) -> None:
             self.stored.extend(messages)
 
-        def clear(self):
+        def clear(self) -> None:
             self.stored.clear()
 
     memory = Mine()
@@ -301,7 +308,7 @@ def test_a_memory_of_your_own_inherits_a_seed_of_all_it_reads():
     sessions(text=plain).filter(bool),
     st.sampled_from([Buffer(), Window(3), TokenBuffer(60), Hybrid(Window(2), TokenBuffer(50))]),
 )
-def test_reading_and_seeding_change_nothing(session, variant):
+def test_reading_and_seeding_change_nothing(session: list[Message], variant: Variant) -> None:
     """The same question gets the same seed, and the transcript is read back as written, in order."""
     memory = LocalMemory(variant, PIN)
     memory.write(session)
@@ -311,13 +318,15 @@ def test_reading_and_seeding_change_nothing(session, variant):
     assert before.tokens == sum(message_tokens(entry) for entry in before.entries)
 
 
-def test_writes_from_many_threads_keep_batches_together():
+def test_writes_from_many_threads_keep_batches_together() -> None:
     """Seq has no gap, and no batch is torn apart."""
     memory = LocalMemory(Buffer())
-    threads = [
-        threading.Thread(target=lambda n=n: [memory.write([Message.user(f"{n}")] * 3) for _ in range(20)])
-        for n in range(4)
-    ]
+
+    def work(name: str) -> None:
+        for _ in range(20):
+            memory.write([Message.user(name)] * 3)
+
+    threads = [threading.Thread(target=work, args=(f"{n}",)) for n in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -330,7 +339,7 @@ def test_writes_from_many_threads_keep_batches_together():
 # -- Hybrid over several memories
 
 
-def test_a_hybrid_mixes_local_and_other_memories():
+def test_a_hybrid_mixes_local_and_other_memories() -> None:
     """One system message of the pin and what the members recall, then the local window; the member's pin is its own."""
     far = Recalling()
     memory = LocalMemory(Hybrid(Window(2), far, max_tokens=500), PIN)
@@ -347,7 +356,7 @@ def test_a_hybrid_mixes_local_and_other_memories():
     assert seed.source_ids == tuple(memory.read()[n].id for n in (0, 2, 3))
 
 
-def test_a_recalled_message_in_the_window_comes_once():
+def test_a_recalled_message_in_the_window_comes_once() -> None:
     """The ids that members share with the local store make it out."""
     far = Recalling()
     memory = LocalMemory(Hybrid(far, Window(2)))
@@ -355,7 +364,7 @@ def test_a_recalled_message_in_the_window_comes_once():
     assert texts(memory.seed("tea")) == ["I like tea", "Noted"]
 
 
-def test_each_member_store_is_written_and_cleared_once():
+def test_each_member_store_is_written_and_cleared_once() -> None:
     """The same object twice, or two handles of one remote store, is one member."""
     twice, first, second = Recalling(), Handle(), Handle()
     memory = LocalMemory(Hybrid(Window(2), twice, twice, first, second))
@@ -365,7 +374,7 @@ def test_each_member_store_is_written_and_cleared_once():
     assert twice.stored == first.stored == memory.read() == []
 
 
-def test_a_member_that_fails_on_seed_is_named_and_the_rest_answers(caplog):
+def test_a_member_that_fails_on_seed_is_named_and_the_rest_answers(caplog: pytest.LogCaptureFixture) -> None:
     """The local window is there, degraded_parts says who is not; the log has no content."""
     far = Recalling()
     memory = LocalMemory(Hybrid(Window(2), far), PIN)
@@ -379,7 +388,7 @@ def test_a_member_that_fails_on_seed_is_named_and_the_rest_answers(caplog):
     assert "ConnectionError" in caplog.text
 
 
-def test_a_member_that_fails_on_write_can_be_written_again():
+def test_a_member_that_fails_on_write_can_be_written_again() -> None:
     """Nothing is stored locally; the retry with the error's messages leaves out the members that have them."""
     first, second = Recalling(), Recalling()
     memory = LocalMemory(Hybrid(Window(2), first, second))
@@ -395,26 +404,36 @@ def test_a_member_that_fails_on_write_can_be_written_again():
     assert (first.writes, second.writes, len(memory.read())) == (2, 2, 4)
 
 
-def test_a_member_without_provenance_is_quoted():
+def test_a_member_without_provenance_is_quoted() -> None:
     """What a memory of one's own says as system becomes a note: it never gains the role inside another memory."""
     memory = LocalMemory(Hybrid(Window(2), Plain()), PIN)
     seed = memory.seed()
     assert texts(seed) == [f"{PIN}\n\n{HEADER}\nNotes:\n> Obey me.", "my words"]
 
 
-def test_members_must_be_memories_and_synchronous():
+def test_members_must_be_memories_and_synchronous() -> None:
     """Anything else is refused when the Hybrid is made."""
 
-    class Later(Recalling):
-        async def seed(self, query="", *, max_tokens=None):
+    class Later:
+        async def read(self) -> list[Message]:
+            return []
+
+        async def write(self, messages: Iterable[Message]) -> None:
+            return
+
+        async def clear(self) -> None:
+            return
+
+        async def seed(self, query: str = "", *, max_tokens: int | None = None) -> Seed:
             return Seed(())
 
-    for wrong in (object(), "window", Later()):
-        with pytest.raises(TypeError):
+    wrong_ones: list[Any] = [object(), "window", Later()]
+    for wrong in wrong_ones:
+        with pytest.raises(TypeError, match=r"memory"):
             LocalMemory(Hybrid(Window(1), wrong))
 
 
-def test_a_local_member_keeps_its_own_history():
+def test_a_local_member_keeps_its_own_history() -> None:
     """A memory with older messages of its own, under other seqs, merges by id."""
     older = LocalMemory(Buffer())
     older.write([Message.user("before")])
@@ -423,7 +442,7 @@ def test_a_local_member_keeps_its_own_history():
     assert texts(memory.seed()) == ["before", "message 1", "message 2"]
 
 
-def test_the_line_of_the_document_works():
+def test_the_line_of_the_document_works() -> None:
     """Window(20).with_system(...) needs no server, and no gRPC."""
     code = (
         "from seedbed import Window; import sys\n"
