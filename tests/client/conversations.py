@@ -1,6 +1,7 @@
 """Hypothesis strategies for conversations and what parts show of them."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -9,7 +10,7 @@ from seedbed.frame import HEADER
 from seedbed.messages import Media, Message, ToolCall
 from seedbed.seeds import Item, Shown
 
-law = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+law = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 """A law is tried on few examples each run, since there are many laws, and with no clock, since machines differ."""
 
 START = datetime(2023, 5, 8, tzinfo=UTC)
@@ -34,7 +35,9 @@ texts = st.one_of(plain, hostile)
 
 
 @st.composite
-def sessions(draw, *, text=texts, tools=True, max_size=10):
+def sessions(
+    draw: st.DrawFn, *, text: st.SearchStrategy[str] = texts, tools: bool = True, max_size: int = 8
+) -> list[Message]:
     """A session with ids and seqs: people, models, tool calls with results in and out of order, orphans, media."""
     messages, calls = [], []
     for n in range(draw(st.integers(0, max_size))):
@@ -43,7 +46,7 @@ def sessions(draw, *, text=texts, tools=True, max_size=10):
                 ["user", "assistant", "call", "result", "critic", "media"] if tools else ["user", "assistant"]
             )
         )
-        made = {"id": f"m{n}", "seq": n + 1, "time": START + timedelta(hours=n)}
+        made: dict[str, Any] = {"id": f"m{n}", "seq": n + 1, "time": START + timedelta(hours=n)}
         if kind == "call":
             made_calls = tuple(ToolCall(f"c{n}-{k}", "look", draw(plain)) for k in range(draw(st.integers(1, 2))))
             calls += [call.id for call in made_calls]
@@ -59,7 +62,7 @@ def sessions(draw, *, text=texts, tools=True, max_size=10):
 
 
 @st.composite
-def items(draw, origin, *, text=texts, max_size=6):
+def items(draw: st.DrawFn, origin: str, *, text: st.SearchStrategy[str] = texts, max_size: int = 4) -> tuple[Item, ...]:
     """Items of one part; recalled ones stand on messages that may also be recent."""
     made = []
     for _ in range(draw(st.integers(0, max_size))):
@@ -73,7 +76,9 @@ def items(draw, origin, *, text=texts, max_size=6):
 
 
 @st.composite
-def showings(draw, *, text=texts, tools=True, recent=True):
+def showings(
+    draw: st.DrawFn, *, text: st.SearchStrategy[str] = texts, tools: bool = True, recent: bool = True
+) -> list[Shown]:
     """Several parts that look at one session."""
     session = draw(sessions(text=text, tools=tools)) if recent else []
     parts = []

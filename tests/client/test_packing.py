@@ -1,7 +1,9 @@
 """One seed under one budget: the laws of packing."""
 
 import time
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from conversations import START, items, law, plain, sessions, showings
@@ -11,31 +13,33 @@ from hypothesis import strategies as st
 from seedbed.frame import HEADER, is_echo
 from seedbed.messages import Message, ToolCall
 from seedbed.packing import pack, shown_from_seed
+from seedbed.recency import shown_recent
 from seedbed.seeds import Item, Seed, SeedMessage, Shown
 from seedbed.tokens import count, message_tokens
+from seedbed.variants import Buffer, TokenBuffer, Variant
 
 PIN = "You are kind."
 pins = st.one_of(st.just(""), st.just(PIN), plain, st.text(max_size=30).filter(lambda s: s.isprintable()))
 budgets = st.one_of(st.none(), st.integers(0, 60), st.integers(0, 900))
 
 
-def said(n, text="hello there", role="user"):
+def said(n: int, text: str = "hello there", role: str = "user") -> Message:
     return Message(role, (text,), id=f"m{n}", seq=n)
 
 
-def recalled(n, text="hello there", **more):
+def recalled(n: int, text: str = "hello there", **more: Any) -> Item:
     return Item("vector", "recalled", text, "Maya", "user", START, source_ids=(f"m{n}",), seq=n, **more)
 
 
-def fact(text):
+def fact(text: str) -> Item:
     return Item("knowledge_graph", "fact", text)
 
 
-def kinds(seed, *wanted):
+def kinds(seed: Seed, *wanted: str) -> list[Item]:
     return [item for entry in seed.entries for item in entry.items if item.kind in wanted]
 
 
-def recent_ids(seed):
+def recent_ids(seed: Seed) -> list[str]:
     return [item.source_ids[0] for item in kinds(seed, "message")]
 
 
@@ -44,7 +48,7 @@ def recent_ids(seed):
 
 @law
 @given(pins, showings(), budgets)
-def test_never_over_budget_and_counted_exactly(pin, parts, budget):
+def test_never_over_budget_and_counted_exactly(pin: str, parts: list[Shown], budget: int | None) -> None:
     """Tokens are what the finished messages take, and at most the budget; without one nothing is cut."""
     seed = pack(pin, parts, budget)
     assert seed.tokens == sum(message_tokens(entry) for entry in seed.entries)
@@ -57,7 +61,7 @@ def test_never_over_budget_and_counted_exactly(pin, parts, budget):
 
 @law
 @given(pins.filter(bool), showings(), budgets)
-def test_the_pin_is_first_and_whole(pin, parts, budget):
+def test_the_pin_is_first_and_whole(pin: str, parts: list[Shown], budget: int | None) -> None:
     """One system message of ours leads, with the pin verbatim; it is cut only if it alone is over the budget."""
     seed = pack(pin, parts, budget)
     alone = 4 + count(pin)
@@ -77,7 +81,7 @@ def test_the_pin_is_first_and_whole(pin, parts, budget):
 
 @law
 @given(pins, showings(), budgets)
-def test_nothing_comes_twice(pin, parts, budget):
+def test_nothing_comes_twice(pin: str, parts: list[Shown], budget: int | None) -> None:
     """No message is in two places, and no two facts, notes or summaries say the same."""
     seed = pack(pin, parts, budget)
     ids = [i for item in kinds(seed, "message", "recalled") for i in item.source_ids]
@@ -88,13 +92,13 @@ def test_nothing_comes_twice(pin, parts, budget):
 
 @law
 @given(pins, showings(), budgets)
-def test_order_is_by_seq_and_tools_are_whole(pin, parts, budget):
+def test_order_is_by_seq_and_tools_are_whole(pin: str, parts: list[Shown], budget: int | None) -> None:
     """Recent messages come by seq; a result only after its call, a call only with all results that parts show."""
     seed = pack(pin, parts, budget)
     recent = kinds(seed, "message")
     assert [item.seq for item in recent] == sorted(item.seq for item in recent)
     assert [item.seq for item in kinds(seed, "recalled")] == sorted(item.seq for item in kinds(seed, "recalled"))
-    calls = set()
+    calls: set[str] = set()
     for entry in seed.entries:
         assert entry.role != "tool" or entry.tool_call_id in calls
         calls.update(call.id for call in entry.tool_calls)
@@ -107,14 +111,14 @@ def test_order_is_by_seq_and_tools_are_whole(pin, parts, budget):
 
 @law
 @given(pins, showings(), budgets)
-def test_the_same_again(pin, parts, budget):
+def test_the_same_again(pin: str, parts: list[Shown], budget: int | None) -> None:
     """Equal input gives an equal seed."""
     assert pack(pin, parts, budget) == pack(pin, parts, budget)
 
 
 @law
 @given(showings(text=plain, tools=False), st.integers(0, 400))
-def test_the_newest_turn_stays(parts, budget):
+def test_the_newest_turn_stays(parts: list[Shown], budget: Any) -> None:
     """With room for a message something newest is shown, with room for two the last user message too."""
     session = sorted({m.seq: m for part in parts for m in part.recent}.values(), key=lambda m: m.seq)
     seed = pack(PIN, parts, budget)
@@ -128,7 +132,7 @@ def test_the_newest_turn_stays(parts, budget):
 
 @law
 @given(showings(text=plain, tools=False), st.integers(0, 400))
-def test_the_tail_is_contiguous(parts, budget):
+def test_the_tail_is_contiguous(parts: list[Shown], budget: Any) -> None:
     """What is recent is the newest stretch; a gap is only inside a turn that is over the budget."""
     session = sorted({m.seq: m for part in parts for m in part.recent}.values(), key=lambda m: m.seq)
     shown = recent_ids(pack("", parts, budget))
@@ -139,12 +143,12 @@ def test_the_tail_is_contiguous(parts, budget):
 
 @law
 @given(st.lists(items("x", text=plain), max_size=4), st.integers(0, 300), st.integers(1, 100))
-def test_a_larger_budget_is_never_worse(groups, small, more):
+def test_a_larger_budget_is_never_worse(groups: list[tuple[Item, ...]], small: int, more: int) -> None:
     """Compared most important first, the first difference is something that the larger budget adds."""
     parts = [Shown(f"part{n}", tuple(replace(i, origin="") for i in group)) for n, group in enumerate(groups)]
     order = [item for part in parts for item in part.items]
 
-    def shown(budget):
+    def shown(budget: int | None) -> Any:
         have = {
             (i.kind, i.text, i.name, i.source_ids, i.time)
             for i in kinds(pack(PIN, parts, budget), "summary", "fact", "note", "recalled")
@@ -156,7 +160,7 @@ def test_a_larger_budget_is_never_worse(groups, small, more):
 
 @law
 @given(sessions(text=plain, tools=False), st.integers(0, 200), st.integers(0, 100))
-def test_a_larger_budget_shows_a_longer_tail(session, small, more):
+def test_a_larger_budget_shows_a_longer_tail(session: list[Message], small: int, more: int) -> None:
     """Of plain recent messages, nothing is lost by a larger budget."""
     parts = [Shown("buffer", recent=tuple(session))]
     assert set(recent_ids(pack(PIN, parts, small))) <= set(recent_ids(pack(PIN, parts, small + more)))
@@ -164,7 +168,7 @@ def test_a_larger_budget_shows_a_longer_tail(session, small, more):
 
 @law
 @given(pins, showings(), budgets)
-def test_every_candidate_is_shown_or_accounted_for(pin, parts, budget):
+def test_every_candidate_is_shown_or_accounted_for(pin: str, parts: list[Shown], budget: int | None) -> None:
     """What parts show is in the seed, a duplicate, or counted in ``omitted``; with room for all nothing is."""
     seed = pack(pin, parts, budget)
     full = pack(pin, parts, None)
@@ -177,7 +181,7 @@ def test_every_candidate_is_shown_or_accounted_for(pin, parts, budget):
 
 @law
 @given(pins, showings(), st.integers(0, 900))
-def test_a_seed_survives_the_way_back(pin, parts, budget):
+def test_a_seed_survives_the_way_back(pin: str, parts: list[Shown], budget: Any) -> None:
     """Unpacked and packed again under the same pin, a seed is what it was."""
     seed = pack(pin, parts, budget)
     if seed.truncated and (not pin or 4 + count(pin) > budget):
@@ -188,17 +192,32 @@ def test_a_seed_survives_the_way_back(pin, parts, budget):
     assert {i.text for i in kinds(again, "fact", "note")} == {i.text for i in kinds(seed, "fact", "note")}
 
 
+@law
+@given(pins, sessions(), st.integers(0, 60), st.sampled_from([Buffer(), TokenBuffer(30), TokenBuffer(500)]))
+def test_looking_only_as_far_as_a_budget_reaches_changes_no_seed(
+    pin: str, session: list[Message], budget: int, variant: Variant
+) -> None:
+    """A long session is not looked at whole, and the seed is the same as if it were."""
+    near = pack(pin, [shown_recent(variant, session, system=pin, budget=budget)], budget)
+    whole = pack(pin, [shown_recent(variant, session, system=pin)], budget)
+    results = sum(bool(m.tool_call_id) for m in session)
+    if not results:
+        assert near.entries == whole.entries
+        assert near.omitted == whole.omitted
+    assert near.tokens <= budget
+
+
 # -- examples
 
 
-def test_with_no_items_the_content_is_the_pin():
+def test_with_no_items_the_content_is_the_pin() -> None:
     """And with nothing at all there is no message."""
     seed = pack(PIN, [Shown("window")], 100)
     assert [(entry.role, entry.text) for entry in seed.entries] == [("system", PIN)]
     assert pack("", [], None) == Seed(())
 
 
-def test_a_pin_over_the_budget_comes_cut():
+def test_a_pin_over_the_budget_comes_cut() -> None:
     """A pin of 500 tokens under 50: no error, 50 tokens, truncated, and nothing beside it."""
     seed = pack("word " * 500, [Shown("window", recent=(said(1),))], 50)
     assert seed.tokens == 50
@@ -208,19 +227,19 @@ def test_a_pin_over_the_budget_comes_cut():
 
 
 @pytest.mark.parametrize("budget", range(5))
-def test_a_budget_under_the_overhead_gives_nothing(budget):
+def test_a_budget_under_the_overhead_gives_nothing(budget: int | None) -> None:
     """Four tokens are a message that says nothing."""
     seed = pack(PIN, [Shown("window", recent=(said(1),))], budget)
     assert (seed.entries, seed.tokens, seed.truncated) == ((), 0, True)
 
 
-def test_negative_budgets_are_refused():
+def test_negative_budgets_are_refused() -> None:
     """A negative budget is a mistake."""
     with pytest.raises(ValueError, match="must not be negative"):
         pack(PIN, [], -1)
 
 
-def test_a_recent_message_is_not_recalled_too():
+def test_a_recent_message_is_not_recalled_too() -> None:
     """Whichever part comes first, the window form wins."""
     window, vector = Shown("window", recent=(said(1), said(2))), Shown("vector", (recalled(1), recalled(0)))
     for parts in ([window, vector], [vector, window]):
@@ -230,7 +249,7 @@ def test_a_recent_message_is_not_recalled_too():
         assert not seed.omitted
 
 
-def test_a_message_that_the_window_has_no_room_for_may_be_recalled():
+def test_a_message_that_the_window_has_no_room_for_may_be_recalled() -> None:
     """The quotation stays where the tail does not reach."""
     long = said(1, "word " * 100)
     parts = [Shown("vector", (recalled(1, "short form"),)), Shown("window", recent=(long, said(2)))]
@@ -239,13 +258,13 @@ def test_a_message_that_the_window_has_no_room_for_may_be_recalled():
     assert [item.source_ids for item in kinds(seed, "recalled")] == [("m1",)]
 
 
-def test_the_same_words_twice_on_purpose_are_two_messages():
+def test_the_same_words_twice_on_purpose_are_two_messages() -> None:
     """Only ids make messages the same."""
     seed = pack("", [Shown("vector", (recalled(1), recalled(2))), Shown("window", recent=(said(3), said(4)))], None)
     assert seed.source_ids == ("m1", "m2", "m3", "m4")
 
 
-def test_facts_are_deduplicated_by_text():
+def test_facts_are_deduplicated_by_text() -> None:
     """Across parts, spaces and case; notes on two people are two notes."""
     notes = (Item("entity", "note", "likes tea", "Maya"), Item("entity", "note", "likes tea", "Tom"))
     seed = pack("", [Shown("a", (fact("Maya likes tea"), *notes)), Shown("b", (fact("maya  likes tea "),))], None)
@@ -253,7 +272,7 @@ def test_facts_are_deduplicated_by_text():
     assert len(kinds(seed, "note")) == 2
 
 
-def test_windows_merge_into_one_tail():
+def test_windows_merge_into_one_tail() -> None:
     """Two recency parts show one conversation, by seq, each message named after the more important part."""
     every = tuple(said(n) for n in range(1, 7))
     seed = pack("", [Shown("window", recent=every[4:]), Shown("buffer", recent=every)], None)
@@ -261,7 +280,7 @@ def test_windows_merge_into_one_tail():
     assert [item.origin for item in kinds(seed, "message")] == ["buffer"] * 4 + ["window"] * 2
 
 
-def test_tails_of_several_logs_merge_by_their_ids():
+def test_tails_of_several_logs_merge_by_their_ids() -> None:
     """Without common seqs, each part keeps its order and shared ids join them."""
     bare = [replace(said(n), seq=0) for n in range(1, 7)]
     seed = pack("", [Shown("window", recent=(said(4), said(6))), Shown("far", recent=tuple(bare[:5]))], None)
@@ -270,13 +289,13 @@ def test_tails_of_several_logs_merge_by_their_ids():
     assert recent_ids(apart) == ["m1", "m2", "m4"]
 
 
-def test_the_longer_form_of_a_cut_message_is_shown():
+def test_the_longer_form_of_a_cut_message_is_shown() -> None:
     """A part's own budget may have cut it; another part has it whole."""
     parts = [Shown("token_buffer", recent=(said(1, "hel"),), truncated=True), Shown("buffer", recent=(said(1),))]
     assert pack("", parts, None).entries[0].text == "hello there"
 
 
-def test_the_last_part_goes_first():
+def test_the_last_part_goes_first() -> None:
     """As the budget shrinks, the facts go, then the recalled turns, then the window down to the newest turn."""
     parts = [
         Shown("window", recent=tuple(said(n) for n in range(10, 16))),
@@ -295,7 +314,7 @@ def test_the_last_part_goes_first():
     assert {(0, 0, 0), (0, 0, 6), (0, 6, 6), (5, 6, 6)} <= set(seen)
 
 
-def test_an_item_too_large_does_not_block_the_small_ones():
+def test_an_item_too_large_does_not_block_the_small_ones() -> None:
     """It is passed over and counted; a small one that does not fit ends the parts after it."""
     seed = pack("", [Shown("vector", (recalled(1, "word " * 300), recalled(2))), Shown("kg", (fact("tea"),))], 150)
     assert [item.source_ids for item in kinds(seed, "recalled")] == [("m2",)]
@@ -303,7 +322,7 @@ def test_an_item_too_large_does_not_block_the_small_ones():
     assert (seed.truncated, seed.omitted) == (True, {"vector": 1})
 
 
-def test_the_turn_is_paid_before_any_item():
+def test_the_turn_is_paid_before_any_item() -> None:
     """The user's newest words stay, however important the part before them."""
     turn = (said(8), said(9, "I think so.", "assistant"))
     parts = [
@@ -313,7 +332,7 @@ def test_the_turn_is_paid_before_any_item():
     assert recent_ids(pack(PIN, parts, 60)) == ["m8", "m9"]
 
 
-def test_a_newest_message_over_the_budget_comes_cut():
+def test_a_newest_message_over_the_budget_comes_cut() -> None:
     """With its beginning, exactly to the budget, and truncated set."""
     seed = pack(PIN, [Shown("buffer", recent=(said(1), said(2, "word " * 500)))], 60)
     assert seed.tokens == 60
@@ -322,7 +341,7 @@ def test_a_newest_message_over_the_budget_comes_cut():
     assert seed.omitted == {"buffer": 1}
 
 
-def test_pin_and_echo_in_the_transcript_are_not_shown_again():
+def test_pin_and_echo_in_the_transcript_are_not_shown_again() -> None:
     """An agent that writes back its whole prompt does not see it twice; its own system words stay in place."""
     head = pack(PIN, [Shown("vector", (recalled(1),))], None).entries[0].text
     transcript = (said(2), said(3, PIN, "system"), said(4, head, "system"), said(5, "Use French.", "system"), said(6))
@@ -332,7 +351,7 @@ def test_pin_and_echo_in_the_transcript_are_not_shown_again():
     assert pack("", [Shown("buffer", recent=(said(3, PIN, "system"),))], None).entries[0].text == PIN
 
 
-def test_roles_and_tool_calls_come_through_unchanged():
+def test_roles_and_tool_calls_come_through_unchanged() -> None:
     """Unknown roles, names, ids and arguments are what was written."""
     call = Message("assistant", (), tool_calls=(ToolCall("a", "look", '{"at": 1}'),), id="m1", seq=1)
     result = Message("tool", ("blue",), "look", tool_call_id="a", id="m2", seq=2)
@@ -349,7 +368,7 @@ def test_roles_and_tool_calls_come_through_unchanged():
     ]
 
 
-def test_parts_report_themselves():
+def test_parts_report_themselves() -> None:
     """Degraded parts are named once; what a part's own budget left out is added."""
     parts = [
         Shown("vector", degraded=True),
@@ -360,7 +379,7 @@ def test_parts_report_themselves():
     assert (seed.degraded_parts, seed.truncated, seed.omitted) == (("vector",), True, {"tb": 2})
 
 
-def test_a_last_line_that_costs_more_without_its_break():
+def test_a_last_line_that_costs_more_without_its_break() -> None:
     """Where the added-up counts are a token short, the least important item goes, and the budget holds."""
     ends = next(end for end in _ends() if count(f"> tea{end}") > count(f"> tea{end}\n"))
     parts = [Shown("a", (fact("Maya"), fact("x")), ()), Shown("b", (Item("b", "note", f"tea{ends}"),))]
@@ -371,7 +390,7 @@ def test_a_last_line_that_costs_more_without_its_break():
     assert len(kinds(seed, "fact")) == 2
 
 
-def _ends():
+def _ends() -> Iterator[str]:
     marks = "=-*/;:,.(){}[]<>|&%$#@!?\"'`~^+\\_"
     from itertools import product
 
@@ -379,7 +398,7 @@ def _ends():
         yield from map("".join, product(marks, repeat=length))
 
 
-def test_shown_from_seed_leaves_the_pin_and_quotes_unmarked_system_words():
+def test_shown_from_seed_leaves_the_pin_and_quotes_unmarked_system_words() -> None:
     """A member's pin is not the whole's; what a memory of one's own says as system is data here."""
     seed = pack("Other pin.", [Shown("vector", (recalled(1, score=0.2), recalled(2, score=0.9)), (said(3),))], None)
     shown = shown_from_seed(seed, "far")
@@ -390,7 +409,7 @@ def test_shown_from_seed_leaves_the_pin_and_quotes_unmarked_system_words():
     assert own.recent[0].text == "hi"
 
 
-def test_packing_is_quick():
+def test_packing_is_quick() -> None:
     """Seventy pieces take far less than the time of a query's embedding (a loose bound; a benchmark measures it)."""
     parts = [
         Shown("window", recent=tuple(said(100 + n, "some words that were said " * 4) for n in range(10))),

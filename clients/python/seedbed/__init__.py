@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from seedbed.agent import Agent, AgentBuilder, AsyncAgent, Reply
 from seedbed.local import LocalMemory, MemberWriteError, NeedsServerError
-from seedbed.memory import Memory
+from seedbed.memory import AsyncMemory, Memory
 from seedbed.messages import Media, Message, ToolCall
 from seedbed.seeds import Item, Seed, SeedMessage
 from seedbed.variants import (
@@ -37,6 +37,7 @@ __all__ = [
     "AgentBuilder",
     "AsyncAgent",
     "AsyncClient",
+    "AsyncMemory",
     "AsyncRemoteMemory",
     "Buffer",
     "Client",

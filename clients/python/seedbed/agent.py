@@ -16,11 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from inspect import isawaitable
+from inspect import isawaitable, iscoroutinefunction
 from typing import Any, Protocol, Self
 
 from seedbed.local import LocalMemory, is_blank
-from seedbed.memory import Memory
+from seedbed.memory import AsyncMemory, Memory
 from seedbed.messages import Message
 from seedbed.seeds import chat_message
 from seedbed.variants import Buffer, Variant
@@ -59,7 +59,7 @@ class AgentBuilder:
 
     llm: Chat | Model | None = None
     system: str = ""
-    memory: Variant | Memory | None = None
+    memory: Variant | Memory | AsyncMemory | None = None
     keeps: bool = False
 
     def with_llm(self, llm: Chat | Model) -> AgentBuilder:
@@ -70,7 +70,7 @@ class AgentBuilder:
         """Set the system prompt. It leads every run, whatever the memory is."""
         return replace(self, system=system)
 
-    def with_memory(self, memory: Variant | Memory) -> AgentBuilder:
+    def with_memory(self, memory: Variant | Memory | AsyncMemory) -> AgentBuilder:
         """Set the memory: a variant for a new one in process, or a memory that is there already."""
         return replace(self, memory=memory)
 
@@ -86,8 +86,11 @@ class AgentBuilder:
         """Return the agent.
 
         Without a memory it has a Buffer. Raises ValueError if there is no
-        model; NeedsServerError for a variant that does not work in process.
+        model; NeedsServerError for a variant that does not work in process;
+        TypeError for an asynchronous memory.
         """
+        if self.memory is not None and iscoroutinefunction(getattr(self.memory, "seed", None)):
+            raise TypeError("an asynchronous memory needs build_async")
         return Agent(*self._made())
 
     def build_async(self) -> AsyncAgent:

@@ -123,16 +123,11 @@ class LocalMemory:
         own = self.variant.max_tokens if isinstance(self.variant, TokenBuffer | Hybrid) else None
         budget = own if max_tokens is None else min(max_tokens, own if own is not None else max_tokens)
         messages = self.read()
-        if not isinstance(self.variant, Hybrid):
-            # Packing trims by itself: under a smaller budget a token buffer is no other than a buffer.
-            recent = Buffer() if isinstance(self.variant, TokenBuffer) else self.variant
-            shown = replace(shown_recent(recent, messages, system=self.system), origin=origin(self.variant))
-            return pack(self.system, [shown], budget)
         return pack(self.system, [self._shown(part, messages, query, budget) for part in self._parts], budget)
 
     def _shown(self, part: Variant | Memory, messages: Sequence[Message], query: str, budget: int | None) -> Shown:
         if isinstance(part, Variant):
-            return shown_recent(part, messages, system=self.system)
+            return shown_recent(part, messages, system=self.system, budget=budget)
         try:
             return shown_from_seed(part.seed(query, max_tokens=budget), origin(part))
         except Exception as error:  # noqa: BLE001 - whatever fails over there, the local parts still answer

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Iterable, Sequence
 from typing import Protocol, runtime_checkable
 
 from seedbed.messages import Message
@@ -40,3 +40,16 @@ class Memory(Protocol):
         from seedbed.packing import pack
 
         return pack("", [Shown(type(self).__name__, recent=tuple(self.read()))], max_tokens)
+
+
+@runtime_checkable
+class AsyncMemory(Protocol):
+    """What an agent for asyncio needs of a memory; each method is as in ``Memory``."""
+
+    def write(self, messages: Iterable[Message]) -> Awaitable[object]:
+        """Store a transcript, all of it or nothing."""
+        ...
+
+    def seed(self, query: str = "", *, max_tokens: int | None = None) -> Awaitable[Seed]:
+        """Return what the model should see now."""
+        ...

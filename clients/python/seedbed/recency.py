@@ -34,8 +34,7 @@ def window(messages: Sequence[Message], n: int, *, system: str = "") -> tuple[Me
     if n < 0:
         raise ValueError("n must not be negative")
     said = conversation(messages, system)
-    start = max(0, len(said) - n)
-    return _flat([unit for unit in units(said) if unit.at[0] >= start])
+    return _flat(units(said[max(0, len(said) - n) :]))
 
 
 def token_buffer(messages: Sequence[Message], max_tokens: int, *, system: str = "") -> tuple[Message, ...]:
@@ -47,7 +46,7 @@ def token_buffer(messages: Sequence[Message], max_tokens: int, *, system: str = 
     if max_tokens < 0:
         raise ValueError("max_tokens must not be negative")
     room = max_tokens - (PER_MESSAGE + count("system") + count(system) if system else 0)
-    every = units(conversation(messages, system))
+    every = units(_reachable(conversation(messages, system), max_tokens))
     kept = fit_turn(every, room)
     room -= sum(unit.cost for unit in kept)
     if kept == every[len(every) - len(kept) :]:
@@ -59,22 +58,37 @@ def token_buffer(messages: Sequence[Message], max_tokens: int, *, system: str = 
     return _flat(kept)
 
 
-def shown_recent(variant: Variant, messages: Sequence[Message], *, system: str = "") -> Shown:
+def shown_recent(
+    variant: Variant, messages: Sequence[Message], *, system: str = "", budget: int | None = None
+) -> Shown:
     """Return what a recency variant shows of a session, as a part of a seed.
 
-    Raises TypeError for a variant that looks at more than the newest messages.
+    With the ``budget`` of the whole seed, what could not fit it by number alone is
+    left out at once, and counted. Raises TypeError for a variant that looks at
+    more than the newest messages.
     """
-    if isinstance(variant, Buffer):
-        return Shown("buffer", recent=buffer(messages, system=system))
     if isinstance(variant, Window):
         return Shown("window", recent=window(messages, variant.n, system=system))
-    if isinstance(variant, TokenBuffer):
-        every = buffer(messages, system=system)
-        kept = token_buffer(messages, variant.max_tokens, system=system)
-        lost = len(every) - len(kept)
-        whole = not lost and kept == every
-        return Shown("token_buffer", recent=kept, truncated=not whole, omitted={"token_buffer": lost} if lost else {})
-    raise TypeError(f"{type(variant).__name__} does not show the newest messages alone")
+    said = conversation(messages, system)
+    if isinstance(variant, Buffer):
+        origin, kept = "buffer", said if budget is None else _reachable(said, budget)
+        shown = buffer(kept)
+        lost = len(said) - len(kept)
+        whole = not lost
+    elif isinstance(variant, TokenBuffer):
+        limit = variant.max_tokens if budget is None else min(variant.max_tokens, budget)
+        origin, shown = "token_buffer", token_buffer(said, limit, system=system)
+        every = buffer(_reachable(said, limit))
+        lost = len(said) - len(_reachable(said, limit)) + len(every) - len(shown)
+        whole = not lost and shown == every
+    else:
+        raise TypeError(f"{type(variant).__name__} does not show the newest messages alone")
+    return Shown(origin, recent=shown, truncated=not whole, omitted={origin: lost} if lost else {})
+
+
+def _reachable(said: Sequence[Message], budget: int) -> Sequence[Message]:
+    """Return as many of the newest messages as fit a budget if each takes the least: its wrapping and a role."""
+    return said[-(budget // (PER_MESSAGE + 1) + 1) :]
 
 
 def conversation(messages: Iterable[Message], system: str = "") -> list[Message]:
