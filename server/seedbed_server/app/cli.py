@@ -144,7 +144,7 @@ def recall(
 ) -> None:
     """Print the ranked search behind the seed."""
     with _client(server, token, namespace) as client:
-        for hit in client.memory(memory).recall(query, k, explain=explain).hits:
+        for hit in client.memory(memory).recall(query, k=k, explain=explain).hits:
             out.print(f"{hit.score:.3f}  {_line(hit.message)}", highlight=False, markup=False)
             if explain:
                 legs = "  ".join(f"{leg.leg} {leg.contribution:+.3f} (#{leg.rank})" for leg in hit.legs)

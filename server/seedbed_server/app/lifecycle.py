@@ -23,7 +23,6 @@ from seedbed.frame import is_echo
 from seedbed.messages import Message
 from seedbed.tokens import count, cut
 from seedbed.variants import Hybrid, KnowledgeGraph, Vector, Window
-
 from seedbed_server.app.lock import lock_data_dir
 from seedbed_server.app.settings import Settings, models_dir, read_tokens
 from seedbed_server.log import Log
@@ -42,8 +41,8 @@ from seedbed_server.projections.graph import Graphs
 from seedbed_server.projections.knowledge import Knowledge
 from seedbed_server.projections.lexical import Lexical
 from seedbed_server.projections.projector import Projector
-from seedbed_server.projections.summarisers import Abstractive, Extractive, Summariser
 from seedbed_server.projections.summaries import Summaries
+from seedbed_server.projections.summarisers import Abstractive, Extractive, Summariser
 from seedbed_server.projections.vector_index import ChromaIndex
 from seedbed_server.projections.vectors import Vectors
 from seedbed_server.recall import HotMemories, Recall

@@ -6,6 +6,7 @@ import asyncio
 import builtins
 import logging
 from collections.abc import Callable, Sequence
+from datetime import datetime
 
 from seedbed.messages import Message
 from seedbed.variants import Variant
@@ -18,6 +19,8 @@ from seedbed_server.log.records import Appended, Erasure, Head, Imported, Memory
 from seedbed_server.log.writer import Writer
 
 _log = logging.getLogger(__name__)
+
+MOST_SEQ = 2**63 - 1
 
 
 class Log:
@@ -123,9 +126,19 @@ class Log:
         """Return at most ``limit`` messages with a greater seq, by seq."""
         return await self._readers.run(lambda c: queries.read(c, key, session, after_seq, limit))
 
-    async def tail(self, key: int, *, session: str, n: int) -> builtins.list[Message]:
-        """Return the newest ``n`` messages, oldest first."""
-        return await self._readers.run(lambda c: queries.tail(c, key, session, n))
+    async def tail(
+        self, key: int, *, session: str, n: int, upto_seq: int = MOST_SEQ
+    ) -> builtins.list[Message]:
+        """Return the newest ``n`` messages with a seq of at most ``upto_seq``, oldest first."""
+        return await self._readers.run(lambda c: queries.tail(c, key, session, n, upto_seq))
+
+    async def seq_at(self, key: int, recorded_at: datetime) -> int:
+        """Return the seq of the newest message that was recorded by then, 0 where there is none."""
+        return await self._readers.run(lambda c: queries.seq_at(c, key, recorded_at))
+
+    async def namespaces(self) -> builtins.list[str]:
+        """Return the namespaces that hold a memory, in byte order."""
+        return await self._readers.run(queries.namespaces)
 
     async def by_seqs(self, key: int, seqs: Sequence[int]) -> dict[int, Message]:
         """Return the messages of these seqs that are alive."""

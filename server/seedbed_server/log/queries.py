@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from functools import cache
 from typing import Any
 
@@ -48,7 +49,14 @@ _ERASURES = Statement(
 _OF_SESSION = _m.session == bindparam("session")
 _PAGE = _MESSAGE.where(_m.seq > bindparam("after")).order_by(_m.seq).limit(bindparam("limit"))
 _READ, _READ_SESSION = Statement(_PAGE), Statement(_PAGE.where(_OF_SESSION))
-_END = _MESSAGE.order_by(_m.seq.desc()).limit(bindparam("limit"))
+_END = _MESSAGE.where(_m.seq <= bindparam("upto")).order_by(_m.seq.desc()).limit(bindparam("limit"))
+_SEQ_AT = Statement(
+    select(_m.seq)
+    .where(_m.memory_key == bindparam("key"), _m.recorded_at <= bindparam("at"))
+    .order_by(_m.seq.desc())
+    .limit(1)
+)
+_NAMESPACES = Statement(select(memory.c.namespace).distinct().order_by(memory.c.namespace))
 _TAIL, _TAIL_SESSION = Statement(_END), Statement(_END.where(_OF_SESSION))
 
 # How many values one statement looks up. Few sizes, so that few statements are
@@ -92,9 +100,20 @@ def read(c: Connection, key: int, session: str, after_seq: int, limit: int) -> l
     return _messages(c, _READ, _READ_SESSION, session, key=key, after=after_seq, limit=max(limit, 0))
 
 
-def tail(c: Connection, key: int, session: str, n: int) -> list[Message]:
-    """Return the newest ``n`` messages, oldest first."""
-    return _messages(c, _TAIL, _TAIL_SESSION, session, key=key, limit=max(n, 0))[::-1]
+def tail(c: Connection, key: int, session: str, n: int, upto_seq: int) -> list[Message]:
+    """Return the newest ``n`` messages up to ``upto_seq``, oldest first."""
+    return _messages(c, _TAIL, _TAIL_SESSION, session, key=key, upto=upto_seq, limit=max(n, 0))[::-1]
+
+
+def seq_at(c: Connection, key: int, recorded_at: datetime) -> int:
+    """Return the seq of the newest message recorded by then, 0 where there is none."""
+    found = c.one(_SEQ_AT, key=key, at=rows.to_micros(recorded_at))
+    return 0 if found is None else int(found[0])
+
+
+def namespaces(c: Connection) -> list[str]:
+    """Return the namespaces that hold a memory, in byte order."""
+    return [found.decode() for (found,) in c.all(_NAMESPACES)]
 
 
 def by_seqs(c: Connection, key: int, seqs: Sequence[int]) -> dict[int, Message]:

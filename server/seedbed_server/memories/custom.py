@@ -15,8 +15,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 
-from seedbed.packing import shown_from_seed
 from seedbed.memory import Memory
+from seedbed.packing import shown_from_seed
 from seedbed.seeds import Shown
 from seedbed.variants import Custom
 from seedbed_server.errors import VariantNotRegisteredError

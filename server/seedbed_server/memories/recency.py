@@ -15,7 +15,7 @@ async def show_recency(view: View, part: Buffer | Window | TokenBuffer) -> Answe
     else:
         limits = [limit for limit in (getattr(part, "max_tokens", None), view.budget) if limit is not None]
         messages = await view.tail_within(min(limits, default=None))
-    return Answer(shown_recent(part, messages, system=view.record.system))
+    return Answer(shown_recent(part, messages, system=view.record.system, budget=view.budget))
 
 
 async def recent(view: View, n: int) -> tuple[Message, ...]:

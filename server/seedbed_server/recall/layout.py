@@ -61,5 +61,7 @@ class Layout:
         """Spread the values at ``rows`` over their neighbours; returns shape (n,), 0 where not alive."""
         near, counts = self.neighbours(rows)
         weights = np.where(counts, WEIGHTS * values[:, None], 0.0)
-        spread: Floats = np.bincount(near.ravel(), weights=weights.ravel(), minlength=len(self.order)).astype(np.float64)
+        spread: Floats = np.bincount(near.ravel(), weights=weights.ravel(), minlength=len(self.order)).astype(
+            np.float64
+        )
         return spread

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
@@ -13,7 +13,7 @@ from seedbed.v1 import admin_service_pb2 as pb
 from seedbed.v1.admin_service_pb2_grpc import AdminServiceServicer
 from seedbed_server import __version__
 from seedbed_server.errors import InvalidFieldError, NotServedError
-from seedbed_server.log import Log
+from seedbed_server.log import Log, MemoryRecord
 from seedbed_server.models.manifest import Model
 from seedbed_server.projections.projector import Projector
 from seedbed_server.rpc import checks
@@ -22,6 +22,7 @@ from seedbed_server.rpc.guards import current_namespaces, open_namespace
 
 Context = grpc.aio.ServicerContext[Any, Any]
 
+_PAGE = 1000
 _STATES = {
     "starting": pb.PART_STATE_STARTING,
     "ready": pb.PART_STATE_READY,
@@ -81,10 +82,17 @@ class AdminServicer(AdminServiceServicer):
             response.messages = record.message_count
             return response
         for namespace in await self._namespaces(request.namespace):
-            async for record in self.log.all_of(namespace):
+            async for record in self._memories(namespace):
                 await self.projector.rebuild(record.key, names)
                 response.messages += record.message_count
         return response
+
+    async def _memories(self, namespace: str) -> AsyncIterator[MemoryRecord]:
+        after = ""
+        while page := await self.log.list(namespace, after, _PAGE):
+            for record in page:
+                yield record
+            after = page[-1].name
 
     async def _namespaces(self, requested: str) -> Sequence[str]:
         if requested:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import grpc
 
 from seedbed import wire
+from seedbed.messages import Message
 from seedbed.v1 import memory_service_pb2 as pb
 from seedbed.v1.memory_service_pb2_grpc import MemoryServiceServicer
 from seedbed.variants import Variant
@@ -138,11 +139,12 @@ class MemoryServicer(MemoryServiceServicer):
         """Return the ranked search behind the seed."""
         record = await self._record(request)
         _, known_at = checks.as_of(request.as_of)
+        upto = None if known_at is None else await self.log.seq_at(record.key, known_at)
         search = Search(
             query=checks.text_within(request.query, "query", LIMITS.query_bytes),
             k=checks.count(_given(request, "k"), "k", default=_HITS),
             session=checks.optional_identifier(request.session, "session"),
-            known_at=known_at,
+            upto_seq=upto,
         )
         return answers.ranking(await self.recall.search(record, search), explain=request.explain)
 
@@ -159,9 +161,8 @@ class MemoryServicer(MemoryServiceServicer):
         async for request in request_iterator:
             first = first or request
             namespace, name = _address(first)
-            done = await self.log.import_messages(
-                namespace, name, checks.messages(request.messages), create=self._new(first)
-            )
+            batch = [_in_session(message) for message in checks.messages(request.messages)]
+            done = await self.log.import_messages(namespace, name, batch, create=self._new(first))
             total.imported += done.imported
             total.skipped += done.skipped
             total.last_seq = done.last_seq
@@ -196,6 +197,10 @@ def _address(request: Any) -> tuple[str, str]:
     namespace = checks.optional_identifier(request.namespace, "namespace")
     name = checks.identifier(request.memory, "memory")
     return open_namespace(namespace), name
+
+
+def _in_session(message: Message) -> Message:
+    return message if message.session else replace(message, session=checks.DEFAULT_SESSION)
 
 
 def _session(given: str) -> str:
