@@ -144,4 +144,4 @@ def models_dir(settings: Settings) -> Path:
     if settings.models_dir is not None:
         return settings.models_dir
     checkout = Path(__file__).resolve().parents[3] / "models"
-    return checkout / "weights" if (checkout / "README.md").exists() else settings.data_dir / "models"
+    return checkout / "weights" if (checkout / "manifest.toml").exists() else settings.data_dir / "models"
