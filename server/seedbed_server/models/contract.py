@@ -99,7 +99,10 @@ class Extraction:
 
     def to_wire(self) -> dict[str, Any]:
         """As a dict of lists of dicts."""
-        return {"entities": [asdict(span) for span in self.entities], "claims": [asdict(claim) for claim in self.claims]}
+        return {
+            "entities": [asdict(span) for span in self.entities],
+            "claims": [asdict(claim) for claim in self.claims],
+        }
 
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> Extraction:

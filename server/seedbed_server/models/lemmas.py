@@ -47,6 +47,8 @@ class Lemmas:
         if word in self._exceptions:
             return str(self._exceptions[word][0])
         made = [
-            word[: len(word) - len(old)] + new for old, new in self._rules if word.endswith(old) and len(word) > len(old)
+            word[: len(word) - len(old)] + new
+            for old, new in self._rules
+            if word.endswith(old) and len(word) > len(old)
         ]
         return next((form for form in made if form in self._index), word)

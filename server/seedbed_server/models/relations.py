@@ -51,8 +51,9 @@ def _readings(noun: Token) -> Iterator[tuple[Token, Token, bool]]:
     """(holder, name, negated) of every way in which a noun joins a name."""
     head = noun.head
     holder = holder_of(noun)
-    if noun.dep_ == "compound" and is_name(head) and head.i > noun.i and (holder := holder_of(head)):
-        yield holder, head, False  # "my sister Elena", parsed as one name
+    if noun.dep_ == "compound" and is_name(head) and head.i > noun.i:
+        if (owner := holder or holder_of(head)) is not None:
+            yield owner, head, False  # "my sister Elena", parsed as one name
         return
     owner = holder or _haver(noun)
     if owner is None:

@@ -62,8 +62,10 @@ def is_question(sentence: list[Token]) -> bool:
     if first.tag_ in {"WP", "WRB", "WDT", "WP$"}:
         # "When I was in Rome, ..." is no question; "when did you go" is.
         return first.head.dep_ == "ROOT" or first.dep_ in {"attr", "det"}
-    return first.dep_ == "ROOT" and first.lower_ in {"is", "are", "was", "were", "am", "do", "did", "have", "has"} and any(
-        child.dep_ == "nsubj" for child in first.children
+    return (
+        first.dep_ == "ROOT"
+        and first.lower_ in {"is", "are", "was", "were", "am", "do", "did", "have", "has"}
+        and any(child.dep_ == "nsubj" for child in first.children)
     )
 
 
@@ -80,7 +82,9 @@ def _is_hypothetical(verb: Token) -> bool:
 
 def _own(verb: Token, lemmas: Lemmas) -> Stance | None:
     """From the auxiliaries, negation and adverbs of the verb itself."""
-    negated = any(child.dep_ == "neg" or child.lower_ in NEGATIONS and child.dep_ in {"advmod", "neg"} for child in verb.children)
+    negated = any(
+        child.dep_ == "neg" or (child.lower_ in NEGATIONS and child.dep_ in {"advmod", "neg"}) for child in verb.children
+    )
     negated = negated != _no_longer(verb)
     stance = Stance(negated=negated, past=verb.tag_ in _PAST_TAGS)
     if any(child.dep_ == "advmod" and child.lower_ in DOUBT for child in verb.children):
@@ -146,9 +150,7 @@ def _joined(verb: Token, own: Stance, lemmas: Lemmas, depth: int) -> Stance | No
     if has_subject or has_aux or verb.tag_ in {"VBD", "VBZ", "VBP"}:
         return own
     either = any(child.dep_ == "cc" and child.lower_ in {"or", "nor"} for child in verb.head.children)
-    return replace(
-        outer, negated=own.negated or (outer.negated and either), past=outer.past or own.past
-    )
+    return replace(outer, negated=own.negated or (outer.negated and either), past=outer.past or own.past)
 
 
 def _complement(verb: Token, own: Stance, lemmas: Lemmas, depth: int) -> Stance | None:
@@ -168,8 +170,10 @@ def _complement(verb: Token, own: Stance, lemmas: Lemmas, depth: int) -> Stance 
         return replace(own, negated=negated, modality=_weaker("planned", outer.modality))
     if infinitive and lemma in PLANNING:
         # What was wanted in the past may never have come about.
-        return None if outer.past and lemma not in {"decide", "go"} else replace(
-            own, negated=negated, modality=_weaker("planned", outer.modality)
+        return (
+            None
+            if outer.past and lemma not in {"decide", "go"}
+            else replace(own, negated=negated, modality=_weaker("planned", outer.modality))
         )
     if lemma in DOING and lemma != "help":
         return replace(own, negated=negated, past=outer.past, modality=_weaker(own.modality, outer.modality))
@@ -184,7 +188,9 @@ def _reported(verb: Token, own: Stance, lemmas: Lemmas, depth: int) -> Stance | 
     """ "I think that ...", "I heard that ...", "I wish ..."."""
     head = verb.head
     if not head.tag_.startswith("VB"):
-        return own if head.tag_.startswith("JJ") and head.lower_ in {"glad", "happy", "sad", "proud", "thrilled"} else None
+        return (
+            own if head.tag_.startswith("JJ") and head.lower_ in {"glad", "happy", "sad", "proud", "thrilled"} else None
+        )
     lemma = lemmas.of(head)
     outer = stance_of(head, lemmas, depth + 1)
     if outer is None:
@@ -207,7 +213,7 @@ def _considered(verb: Token, own: Stance, lemmas: Lemmas, depth: int) -> Stance 
     if verb.head.lower_ not in {"about", "of", "on", "to"} or not governor.tag_.startswith("VB"):
         return None
     outer = stance_of(governor, lemmas, depth + 1)
-    if outer is None or outer.negated or outer.past and governor.tag_ != "VBG":
+    if outer is None or outer.negated or (outer.past and governor.tag_ != "VBG"):
         return None
     lemma = lemmas.of(governor)
     if lemma in {"think", "dream", "talk"}:
@@ -227,7 +233,9 @@ def _adverbial(verb: Token, own: Stance, lemmas: Lemmas) -> Stance | None:
 
 def stance_is_future(verb: Token, lemmas: Lemmas) -> bool:
     """Whether a verb stands in the future: what "when ..." says of it has not happened yet."""
-    return any(child.dep_ == "aux" and lemmas.of(child) in {"will", "would", "can", "should"} for child in verb.children)
+    return any(
+        child.dep_ == "aux" and lemmas.of(child) in {"will", "would", "can", "should"} for child in verb.children
+    )
 
 
 def _weaker(one: str, other: str) -> str:

@@ -96,11 +96,11 @@ class TaggerWorker:
 
     def _understand(self, turn: Turn, piece: Piece, doc: Doc) -> tuple[list[Span], list[Claim]]:
         related = relations(doc)
-        names = find_names(doc, [name for name in (turn.speaker, turn.listener) if name], related)
+        names = find_names(doc, piece.text, [name for name in (turn.speaker, turn.listener) if name], related)
         spans = names.spans(piece.start)
         if not piece.said:
             return spans, []
-        scene = Scene(doc, names, turn.speaker, turn.listener, quoted_tokens(doc), related)
+        scene = Scene(doc, names, turn.speaker, turn.listener, quoted_tokens(doc, piece.text), related)
         return spans, self._triples.of(scene)
 
 

@@ -20,10 +20,10 @@ from .relations import holder_of
 from .stance import Stance, is_question, stance_of
 from .vocabulary import (
     ARGUMENT_PREPOSITIONS,
-    LASTING,
     DISPOSITIONS,
     DOING,
     IDLE_ACTIVITIES,
+    LASTING,
     LIKING,
     NOT_CLAIMS,
     PAST_STATES,
@@ -31,6 +31,7 @@ from .vocabulary import (
     PRAISE,
     PREDICATES,
     SKILLS,
+    STATE_CHANGES,
     TIME_NOUNS,
     VAGUE_NOUNS,
     relation,
@@ -97,7 +98,8 @@ class Triples:
             else:
                 said = self._action(scene, verb, lemma, subject, stance)
             for predicate, node, last, without in said:
-                yield _claim(scene, verb, stance, subject, predicate, node, (source, last), without=without)
+                denied = without != _is_denied(source)
+                yield _claim(scene, verb, stance, subject, predicate, node, (source, last), without=denied)
 
     def _lemma(self, verb: Token) -> str:
         lemma = self._lemmas.of(verb)
@@ -141,15 +143,15 @@ class Triples:
             elif child.dep_ == "acomp":
                 for each in each_of(child):
                     yield from self._quality(scene, each, subject)
-            elif child.dep_ == "prep" and child.lower_ in {"from", "into", "in", "at"}:
+            elif child.dep_ == "prep" and child.lower_ in {"from", "into", "in", "at", "to"}:
                 for noun in _objects_of(child):
                     node = scene.thing(noun, subject)
                     if node is not None and (child.lower_ in {"from", "into"} or node.type == "location"):
-                        yield f"be {child.lower_}", node, noun, False
+                        yield _canonical(f"be {child.lower_}"), node, noun, False
 
     def _attribute(self, scene: Scene, noun: Token, subject: Node) -> Node | None:
         """What someone is: a calling or a kind; no opinion, and no relative (see `relations`)."""
-        if not noun.tag_.startswith("N") or relation(noun.text) is not None and holder_of(noun) is not None:
+        if not noun.tag_.startswith("N") or (relation(noun.text) is not None and holder_of(noun) is not None):
             return None
         said = {token.lower_ for token in noun.lefts} | {noun.lower_}
         if said & PRAISE or any(token.tag_ in {"JJS", "PRP$", "WP", "WDT"} for token in noun.lefts):
@@ -164,10 +166,10 @@ class Triples:
                     node = scene.thing(noun, subject)
                     if node is not None and word in DISPOSITIONS:
                         yield f"be {word} {prep.lower_}", node, noun, False
-        if word in LASTING and not any(child.dep_ == "prep" for child in adjective.children):
-            yield "be", Node(word, "other"), adjective, False
-        elif (name := scene.names.at(adjective)) is not None and name.type == "organisation":
+        if (name := scene.names.at(adjective)) is not None and name.type == "organisation":
             yield "be", Node(name.text(scene.doc), name.type), adjective, False
+        elif word in LASTING and not any(child.dep_ == "prep" for child in adjective.children):
+            yield "be", Node(word, "other"), adjective, False
         elif word == "old" and (age := _age(adjective)):
             yield "be", Node(f"{age} years old", "other"), adjective, False
 
@@ -179,9 +181,13 @@ class Triples:
         base = self._base(verb, lemma, stance)
         if verb.lower_ in {"called", "named"} and _is_passive(verb):
             return  # a relation
+        if (state := self._state(verb, base)) is not None:
+            yield "be", Node(state, "other"), verb, False
         if (lemma in PLANNING or lemma in DOING) and any(child.dep_ == "xcomp" for child in verb.children):
             return  # the claim is in "to VERB"
         objects = [child for child in verb.children if child.dep_ in _OBJECTS]
+        if lemma in {"become", "remain"}:
+            objects += [child for child in verb.children if child.dep_ == "attr"]
         if verb.dep_ == "relcl" and not objects and any(child.dep_ == "prep" for child in verb.children):
             return  # "concerts I have had in June": what is had is not beside the verb
         for child in objects:
@@ -200,6 +206,17 @@ class Triples:
             for prep in child.children:
                 if prep.dep_ == "prep" and prep.lower_ != "of":
                     yield from self._around(scene, base, lemma, prep, [child], subject)
+
+    def _state(self, verb: Token, base: str) -> str | None:
+        """ "died", "retired", "got engaged": the state that a verb without an object leaves behind."""
+        if any(
+            child.dep_ in _OBJECTS or (child.dep_ in {"prep", "agent"} and child.lower_ in {"to", "by"})
+            for child in verb.children
+        ):
+            return None
+        if _is_passive(verb):
+            return verb.lower_ if verb.lower_ in LASTING else None
+        return STATE_CHANGES.get(base)
 
     def _base(self, verb: Token, lemma: str, stance: Stance) -> str:
         """Lemma and particle: "give up"; "be" and "get" of a passive; "can"."""
@@ -227,16 +244,20 @@ class Triples:
                     continue
                 if (whole := f"{base} {head.lower_} {word}") in PREDICATES:
                     yield PREDICATES[whole], node, noun, False
-                elif node.type in {"location", "organisation", "event"} or word == "with":
+                elif lemma not in NOT_CLAIMS and (node.type != "person" or word in {"with", "to", "from"}):
                     yield _canonical(f"{base} {word}"), node, noun, False
-            elif lemma not in NOT_CLAIMS or node.type != "other" and lemma not in {"be", "say", "tell", "look", "wait"}:
+            elif lemma not in NOT_CLAIMS or (node.type != "other" and lemma not in {"be", "say", "tell", "look", "wait"}):
                 yield _canonical(f"{base} {word}"), node, noun, False
             yield from self._chained(scene, base, noun, subject)
 
     def _chained(self, scene: Scene, base: str, noun: Token, subject: Node) -> Iterator[tuple[str, Node, Token, bool]]:
         """ "work as a nurse at Siemens": a name in a phrase that hangs on the first."""
         for prep in noun.children:
-            if prep.dep_ == "prep" and prep.lower_ in {"in", "at", "with"} and base.split()[-1] in {"work", "live", "study", "up"}:
+            if (
+                prep.dep_ == "prep"
+                and prep.lower_ in {"in", "at", "with"}
+                and base.rsplit(maxsplit=1)[-1] in {"work", "live", "study", "up"}
+            ):
                 for inner in _objects_of(prep):
                     node = scene.thing(inner, subject)
                     if node is not None and node.type != "other":
@@ -367,7 +388,11 @@ def _canonical(parsed: str) -> str:
 
 def _tells(lemma: str, node: Node) -> bool:
     """Whether verb and object say something worth keeping."""
-    return lemma not in NOT_CLAIMS or node.type != "other" and lemma in {"know", "see", "show", "support", "help", "admire"}
+    return (
+        lemma not in NOT_CLAIMS
+        or (node.type != "other"
+        and lemma in {"know", "see", "show", "support", "help", "admire"})
+    )
 
 
 def _objects_of(prep: Token) -> Iterator[Token]:
@@ -391,9 +416,18 @@ def _has_aux(verb: Token) -> bool:
     return any(child.dep_ in {"aux", "auxpass"} for child in verb.children)
 
 
+def _is_denied(subject: Token) -> bool:
+    """ "Neither Tom nor Ana": the subject denies the clause."""
+    while subject.dep_ == "conj":
+        subject = subject.head
+    return _is_none(subject)
+
+
 def _is_none(noun: Token) -> bool:
     """ "no siblings", "neither Tom": the object denies the clause."""
-    return any(child.lower_ in {"no", "neither"} and child.dep_ in {"det", "preconj"} for child in noun.children)
+    return any(
+        child.lower_ in {"no", "neither"} and child.dep_ in {"det", "preconj", "cc", "neg"} for child in noun.children
+    )
 
 
 def _is_elided(verb: Token) -> bool:

@@ -69,7 +69,7 @@ def singular(predicate: str) -> str:
 
 PREDICATES = {
     # living somewhere
-    "live in": "live in", "live at": "live in", "reside in": "live in", "be based in": "live in", 
+    "live in": "live in", "live at": "live in", "reside in": "live in", "be based in": "live in",
     # moving: said as an event, whatever the tense, because that is what it is
     "move to": "moved to", "move into": "moved to", "relocate to": "moved to", "move back to": "moved to",
     "move in": "moved to", "move over to": "moved to", "move from": "moved from", "immigrate to": "moved to",
@@ -82,8 +82,8 @@ PREDICATES = {
     "have job at": "work at", "get job at": "work at", "get job with": "work at", "start job at": "work at",
     "land job at": "work at", "take job at": "work at", "start work at": "work at", "start work for": "work at",
     "start at": "work at", "join": "join", "study at": "study at", "go to school at": "study at", "enrol at": "study at",
-    "enroll at": "study at", "enroll in": "enroll in", "be enrolled in": "enroll in", 
-    "quit": "quit", "leave": "leave",
+    "enroll at": "study at", "enroll in": "enroll in", "be enrolled in": "enroll in",
+    "quit job at": "leave", "leave job at": "leave", "lose job at": "leave", "leave": "leave",
     # possession
     "have": "have", "own": "have", "have get": "have", "possess": "have",
     # liking
@@ -94,11 +94,14 @@ PREDICATES = {
     "marry": "marry", "get married to": "marry", "be married to": "be married to", "get engaged to": "be engaged to",
     "get divorced from": "be divorced from",
     # going
-    "go to": "go to", "travel to": "go to", "fly to": "go to", "take trip to": "go to", "go on trip to": "go to", "drive to": "go to", "head to": "go to", "visit": "visit",
+    "go to": "go to", "travel to": "go to", "fly to": "go to", "be to": "go to", "take trip to": "go to", "go on trip to": "go to", "drive to": "go to", "head to": "go to", "visit": "visit",
     # food
     "be allergic to": "be allergic to", "have allergy to": "be allergic to",
 }  # fmt: skip
 """As parsed (lemmas of verb, particle, preposition): canonical. What is not here stays as parsed."""
+
+STATE_CHANGES = {"die": "dead", "pass away": "dead", "retire": "retired", "divorce": "divorced"}
+"""Verbs without an object that leave somebody in a state: (Maya's grandmother, be, dead)."""
 
 PAST_STATES = {
     "live in": "used to live in", "live with": "used to live with", "work at": "used to work at",
@@ -128,10 +131,39 @@ REPORTING = {
 }  # fmt: skip
 """Verbs whose "that ..." is taken as said."""
 
-LIKING = {"like", "love", "enjoy", "hate", "prefer", "adore", "dislike", "miss", "stop", "quit", "avoid", "start", "practice"}
+LIKING = {
+    "like",
+    "love",
+    "enjoy",
+    "hate",
+    "prefer",
+    "adore",
+    "dislike",
+    "miss",
+    "stop",
+    "quit",
+    "avoid",
+    "start",
+    "practice",
+}
 """Verbs that take an activity for an object ("love hiking", "quit smoking")."""
 
-SOON = {"move", "relocate", "go", "fly", "travel", "visit", "leave", "marry", "return", "meet", "start", "adopt", "get", "buy"}
+SOON = {
+    "move",
+    "relocate",
+    "go",
+    "fly",
+    "travel",
+    "visit",
+    "leave",
+    "marry",
+    "return",
+    "meet",
+    "start",
+    "adopt",
+    "get",
+    "buy",
+}
 """Verbs whose present progressive is an arrangement ("I'm moving to Berlin in May")."""
 
 NOT_CLAIMS = {
@@ -151,7 +183,20 @@ SKILLS = {
 }  # fmt: skip
 """Verbs whose "can" is an ability; with any other it is politeness or a chance."""
 
-IDLE_ACTIVITIES = {"being", "having", "doing", "getting", "going", "seeing", "making", "knowing", "be", "have", "see", "do"}
+IDLE_ACTIVITIES = {
+    "being",
+    "having",
+    "doing",
+    "getting",
+    "going",
+    "seeing",
+    "making",
+    "knowing",
+    "be",
+    "have",
+    "see",
+    "do",
+}
 """Activities that say nothing on their own."""
 
 HYPOTHETICAL_MARKS = {"if", "whether", "unless", "until", "till", "lest", "than", "like"}
@@ -169,9 +214,9 @@ VAGUE_NOUNS = {
     "hour", "hours", "minute", "minutes", "while", "chance", "luck", "point", "step", "steps", "touch", "rest", "same",
     "others", "other", "someone", "anyone", "everyone", "nobody", "people", "person", "guy", "guys", "place", "hand", "hands",
     "matter", "fact", "reason", "case", "kinds", "sorts", "couple", "ton", "tons", "bunch", "plenty", "number", "word",
-    "words", "vibe", "vibes", "feeling", "feelings", "sec", "second", "piece", "place", "stage", "deal", "difference",
+    "words", "vibe", "vibes", "feeling", "feelings", "sec", "second", "piece", "stage", "deal", "difference",
     "change", "changes", "impact", "joy", "love", "hope", "support", "happiness", "peace", "strength", "courage", "progress",
-    "vibe", "energy", "spirit", "eye", "eyes", "heart", "mind", "self", "today", "tomorrow", "yesterday", "tonight", "weekend",
+    "energy", "spirit", "eye", "eyes", "heart", "mind", "self", "today", "tomorrow", "yesterday", "tonight", "weekend",
     "more", "much", "many", "enough", "less", "most", "some", "any", "all", "both", "each", "few", "little", "half",
     "advice", "effort", "thought", "thoughts", "side", "list", "journey", "experience", "experiences", "opportunity", "gift",
     "reminder", "example", "inspiration", "passion", "sight", "life", "world", "story", "stories", "blessing", "motivation",
@@ -234,4 +279,3 @@ NOT_NAMES = {
     "ai", "tv", "diy", "pc", "pt", "bbq", "dj", "ceo", "phd", "gps", "faq", "url", "id", "vip", "rv", "pr",
 }  # fmt: skip
 """What a tagger trained on newswire takes for a name in a chat, and is none."""
-
