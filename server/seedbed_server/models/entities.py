@@ -44,7 +44,8 @@ _PRONOUN_TAGS = {"PRP", "PRP$", "WP", "WP$", "EX"}
 _NO_NOUNS = {"VB", "UH", "RB", "JJ"}
 _ARTICLES = {"the", "a", "an", "my", "your", "his", "her", "our", "their", "its", "this", "that", "these", "those"}
 _DWELLING = {
-    "move", "moved", "moving", "moves", "live", "lives", "lived", "living", "relocate", "relocated", "relocating", "born",
+    "move", "moved", "moving", "moves", "live", "lives", "lived", "living", "relocate", "relocated", "relocating",
+    "born",
     "travel", "traveled", "travelled", "flew", "fly", "flying", "reside", "resides",
 }  # fmt: skip
 _MARRYING = {"marry", "married", "marrying", "marries", "dating", "engaged"}
@@ -202,7 +203,7 @@ def _trim(doc: Doc, start: int, end: int) -> tuple[int, int] | None:
             start = i + 1
     while start < end and _is_edge(doc[start]):
         start += 1
-    while start < end and (_is_edge(doc[end - 1]) or doc[end - 1].lower_ in {"'s", "’s", "s'"}):
+    while start < end and (_is_edge(doc[end - 1]) or doc[end - 1].lower_ in {"'s", "\u2019s", "s'"}):
         end -= 1
     return (start, end - 1) if start < end else None
 
@@ -215,19 +216,18 @@ def _is_edge(token: Token) -> bool:
 
 
 def _is_name(doc: Doc, first: int, last: int, kind: str) -> bool:
-    text = doc[first : last + 1].text
-    folded = text.casefold()
-    if last - first >= LONGEST or len(text) < 2 or not _NAMELIKE.search(text):
+    """Whether trimmed tokens are a name, and no greeting, pronoun, relative or common word."""
+    tokens = doc[first : last + 1]
+    text = tokens.text
+    folded = text.casefold().strip("'\u2019")
+    if last - first >= LONGEST or len(text) < 2 or not _NAMELIKE.search(text) or _DRAWN_OUT.search(folded):
         return False
-    if folded in NOT_NAMES or relation(folded) is not None or folded.strip("'’") in NOT_NAMES:
-        return False
-    if _DRAWN_OUT.search(folded):
-        return False
-    if all(doc[i].tag_ in _PRONOUN_TAGS for i in range(first, last + 1)):
+    if folded in NOT_NAMES or relation(folded) is not None or all(token.tag_ in _PRONOUN_TAGS for token in tokens):
         return False
     if text.islower():
         # The recogniser on lower case is a guess: a place or a person it has seen, or noise.
-        return kind in {"person", "location"} and all(doc[i].tag_.startswith("NNP") for i in range(first, last + 1))
-    if doc[first].is_sent_start and (doc[first].tag_ == "VBG" or (first == last and doc[first].tag_[:2] in _NO_NOUNS)):
+        return kind in {"person", "location"} and all(token.tag_.startswith("NNP") for token in tokens)
+    begins = tokens[0]
+    if begins.is_sent_start and (begins.tag_ == "VBG" or (first == last and begins.tag_[:2] in _NO_NOUNS)):
         return False  # "Love your hair": a capital because a sentence begins
-    return any(doc[i].tag_.startswith("N") or doc[i].text[:1].isupper() for i in range(first, last + 1))
+    return any(token.tag_.startswith("N") or token.text[:1].isupper() for token in tokens)

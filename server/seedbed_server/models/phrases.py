@@ -85,7 +85,7 @@ class Scene:
         return self.relative(token)
 
     def relative(self, noun: Token) -> Node | None:
-        """ "Maya's sister" for "my sister", or the name that stands beside it; None for other nouns."""
+        """As in "Maya's sister" for "my sister", or the name that stands beside it; None for other nouns."""
         if not noun.tag_.startswith("NN") or (word := relation(noun.text)) is None:
             return None
         for found in self.relations:
