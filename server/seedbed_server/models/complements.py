@@ -126,10 +126,8 @@ def _attribute(clause: Clause, noun: Token) -> Iterator[Said]:
     if not noun.tag_.startswith("N") or (relation(noun.text) is not None and holder_of(noun) is not None):
         return
     if noun.lower_ == "fan":
-        for prep in noun.children:
-            for liked in objects_of(prep) if prep.lower_ == "of" else ():
-                if (node := clause.thing(liked)) is not None:
-                    yield Said("like", node, liked)
+        liked = [each for prep in noun.children if prep.lower_ == "of" for each in objects_of(prep)]
+        yield from (Said("like", node, each) for each in liked if (node := clause.thing(each)) is not None)
         return
     if {token.lower_ for token in noun.lefts} & PRAISE or noun.lower_ in PRAISE:
         return
@@ -137,6 +135,15 @@ def _attribute(clause: Clause, noun: Token) -> Iterator[Said]:
         return
     if (node := clause.thing(noun)) is not None:
         yield Said("be", node, noun, is_none(noun))
+        yield from _employer(clause, noun)
+
+
+def _employer(clause: Clause, calling: Token) -> Iterator[Said]:
+    """Whom one with a calling works for: "an engineer at Siemens"."""
+    for prep in _hanging(calling):
+        for noun in objects_of(prep) if prep.lower_ in {"at", "for"} else ():
+            if (node := clause.thing(noun)) is not None and node.type == "organisation":
+                yield Said("work at", node, noun)
 
 
 def _quality(clause: Clause, adjective: Token) -> Iterator[Said]:
@@ -237,7 +244,7 @@ def _beside(clause: Clause, word: str, node: Node, noun: Token) -> str:
         return ""
     if (whole := f"{clause.base} {noun.lower_} {word}") in PREDICATES:
         return PREDICATES[whole]
-    if clause.lemma in NOT_CLAIMS or (node.type == "person" and word not in {"with", "to", "from"}):
+    if clause.lemma in NOT_CLAIMS | {"have", "own"} or (node.type == "person" and word not in {"with", "to", "from"}):
         return ""
     return canonical(f"{clause.base} {word}")
 

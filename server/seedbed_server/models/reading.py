@@ -65,22 +65,22 @@ class Piece:
 
 
 def pieces(text: str) -> list[Piece]:
-    """The readable stretches of a message, in order; empty if there are none."""
-    clean = _bounded(_SURROGATE.sub("\ufffd", text[:READ_LIMIT]))
+    """The readable stretches of a message, in order; empty if there are none.
+
+    Stops at the piece with which one of the limits is reached. What is cut out
+    does not count: a fact behind a blob is still read.
+    """
+    clean = _SURROGATE.sub("\ufffd", text)
     found: list[Piece] = []
-    for start, end, said in _stretches(clean):
-        found.extend(_split(clean, start, end, said))
-        if len(found) >= PIECES_LIMIT:
-            return found[:PIECES_LIMIT]
+    characters = tokens = 0
+    for stretch in _stretches(clean):
+        for piece in _split(clean, *stretch):
+            characters += len(piece.text)
+            tokens += sum(1 for _ in _TOKEN.finditer(piece.text))
+            if characters > READ_LIMIT or tokens > TOKEN_LIMIT or len(found) == PIECES_LIMIT:
+                return found
+            found.append(piece)
     return found
-
-
-def _bounded(text: str) -> str:
-    """The text up to its `TOKEN_LIMIT`-th word or symbol."""
-    for count, token in enumerate(_TOKEN.finditer(text), start=1):
-        if count == TOKEN_LIMIT:
-            return text[: token.end()]
-    return text
 
 
 def _stretches(text: str) -> Iterator[tuple[int, int, bool]]:

@@ -60,7 +60,9 @@ def _readings(noun: Token) -> Iterator[tuple[Token, Token, bool]]:
         return
     yield from ((owner, name, False) for name in _named_after(noun))
     yield from ((owner, name, False) for name in _beside(noun))
-    if holder is not None:
+    if holder is not None and noun.dep_ == "appos" and is_name(head):
+        yield holder, head, False
+    elif holder is not None:
         yield from _equated(noun, holder)
 
 

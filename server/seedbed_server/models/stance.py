@@ -117,12 +117,10 @@ def _helped(stance: Stance, aux: Token, lemma: str) -> Stance | None:
 
 def _is_arranged(verb: Token, lemmas: Lemmas) -> bool:
     """Whether a present progressive is an arrangement: "I'm moving to Berlin in May"."""
-    return (
-        verb.tag_ == "VBG"
-        and lemmas.of(verb) in SOON
-        and any(child.lower_ in _PRESENT_BE for child in verb.children if child.dep_ == "aux")
-        and not any(child.lower_ == "been" for child in verb.children)
-    )
+    helpers = {child.lower_ for child in verb.children if child.dep_ in {"aux", "auxpass"}}
+    if "been" in helpers or not helpers & _PRESENT_BE:
+        return False
+    return (verb.tag_ == "VBG" and lemmas.of(verb) in SOON) or "getting" in helpers
 
 
 def _no_longer(verb: Token) -> bool:

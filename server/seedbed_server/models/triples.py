@@ -109,7 +109,7 @@ def _lends_subject(verb: Token) -> Token | None:
             return None  # "told Tom to move"
         return head if head.tag_.startswith("VB") else head.head
     if verb.dep_ == "conj" and head.tag_.startswith("VB"):
-        ordered = verb.tag_ == "VB" and head.dep_ == "ROOT" and not any(c.dep_ == "aux" for c in head.children)
+        ordered = verb.tag_ == "VB" and not any(child.dep_ in {"aux", "cc"} for child in head.children)
         return None if ordered else head  # "I'm here, call me"
     if verb.dep_ == "pcomp" and head.head.tag_.startswith("VB"):
         return head.head
@@ -142,7 +142,8 @@ def _owned_subject(verb: Token) -> Token | None:
     subject = next((child for child in verb.children if child.dep_ == "nsubj"), None)
     if subject is None or holder_of(subject) is None or not subject.tag_.startswith("NN"):
         return None
-    return None if relation(subject.text) or subject.lower_ in VAGUE_NOUNS | {"name"} else subject
+    alone = not any(child.dep_ == "compound" for child in subject.lefts)  # "phone number" is not vague
+    return None if relation(subject.text) or (alone and subject.lower_ in VAGUE_NOUNS | {"name"}) else subject
 
 
 def _owned(scene: Scene, verb: Token, noun: Token, stance: Stance) -> Iterator[Claim]:
