@@ -169,6 +169,7 @@ NOTHING = [
     "They gave Elena a book.",
     "It's my favorite movie.",
     "Nobody likes Bob.",
+    "We went home and there was a nerd at the door.",
     "Love your new haircut!",
     "Thanks, Sam! That was fun.",
     "> I live in Rome",

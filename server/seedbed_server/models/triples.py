@@ -93,7 +93,7 @@ class Triples:
             for each in each_of(antecedent(subject, verb)):
                 if (node := scene.agent(each)) is not None:
                     yield node, each
-        if own:
+        if own or any(child.dep_ == "expl" for child in verb.children):
             return
         if (outer := _lends_subject(verb)) is not None:
             yield from self._subjects(scene, outer)
