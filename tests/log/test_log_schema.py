@@ -17,7 +17,7 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
 from seedbed_server.errors import StorageUnavailableError
-from seedbed_server.log import Log, migrate
+from seedbed_server.log import Log, inserting, migrate
 from seedbed_server.log.database import Database, database
 from seedbed_server.log.schema import REVISION, metadata
 from tests.log.saying import NEW, says
@@ -136,6 +136,14 @@ async def test_addresses_that_cannot_be_a_log(url: str) -> None:
     """They are refused before anything is made."""
     with pytest.raises(ValueError, match="sqlite:///PATH"):
         await Log.open(url)
+
+
+def test_rows_are_put_in_the_order_of_columns() -> None:
+    """The parameters of a many-row INSERT come row by row, in the order of the table's columns."""
+    dialect = database("sqlite:///x").engine.dialect
+    for table in metadata.sorted_tables:
+        order = inserting._insert(table, 4).on(dialect).order
+        assert order == tuple(f"{column.name}_{i}" for i in range(4) for column in table.columns)
 
 
 async def test_look_ups_use_an_index(tmp_path: Path) -> None:

@@ -154,26 +154,33 @@ class Writer:
         return self._connection
 
     def _attempt(self, connection: Connection, jobs: list[_Job]) -> None:
-        """Run jobs of one kind in a savepoint; raises only where the whole transaction is lost."""
-        connection.command("SAVEPOINT jobs")
-        try:
+        """Run jobs of one kind; raises only where the whole transaction is lost.
+
+        A job alone has a savepoint. Jobs together have none: what they refuse
+        they return, so an error is a fault, and they are run again one by one.
+        (SQLite copies each page that a savepoint may have to restore.)
+        """
+        if len(jobs) > 1:
             outcomes = jobs[0].work(connection, [job.item for job in jobs])
-        except Exception as error:  # noqa: BLE001  a job's fault is its own
-            self._undo(connection, error)
-            if len(jobs) > 1:
-                for job in jobs:
-                    self._attempt(connection, [job])
-                return
-            outcomes = [self._database.translate(error)]
         else:
-            connection.command("RELEASE jobs")
+            outcomes = [self._alone(connection, jobs[0])]
         for job, outcome in zip(jobs, outcomes, strict=True):
             job.outcome, job.error = (None, outcome) if isinstance(outcome, Exception) else (outcome, None)
 
+    def _alone(self, connection: Connection, job: _Job) -> Done[Any] | Exception:
+        connection.command("SAVEPOINT job")
+        try:
+            (outcome,) = job.work(connection, [job.item])
+        except Exception as error:  # noqa: BLE001  a job's fault is its own
+            self._undo(connection, error)
+            return self._database.translate(error)
+        connection.command("RELEASE job")
+        return outcome
+
     def _undo(self, connection: Connection, error: Exception) -> None:
         try:
-            connection.command("ROLLBACK TO jobs")
-            connection.command("RELEASE jobs")
+            connection.command("ROLLBACK TO job")
+            connection.command("RELEASE job")
         except Exception:  # noqa: BLE001  the database gave up the whole transaction, for the first error's reason
             raise error from None
 
