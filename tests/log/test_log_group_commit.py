@@ -46,14 +46,14 @@ def statements(log: Log) -> list[str]:
 
 
 async def test_writes_that_wait_share_a_commit(log: Log) -> None:
-    """Sixteen writes that arrive during a commit take one more commit together."""
+    """Sixteen writes that arrive during a commit take one more commit together, and few statements."""
     await log.create("ns", "m", NEW)
     seen = statements(log)
     async with held(log):
         tasks = await begun(*(log.append("ns", "m", "s", says(f"{i}", "x")) for i in range(16)))
     await asyncio.gather(*tasks)
     assert seen.count("COMMIT") == 2
-    assert sum("INSERT INTO message" in statement for statement in seen) == 1
+    assert sum("INSERT INTO message" in statement for statement in seen) == 4
     assert [text for text in await texts(log) if text != "x"] == [f"{i}" for i in range(16)]
 
 
@@ -270,6 +270,20 @@ async def test_too_many_waiting(url: str) -> None:
     await asyncio.gather(*tasks)
     assert await texts(log) == ["0", "1"]
     await log.close()
+
+
+async def test_a_read_that_fails_spoils_no_other(log: Log) -> None:
+    """After a read that the database refuses, in any of the threads, reads work."""
+    await log.append("ns", "m", "s", says("x"), create=NEW)
+
+    def refused(c: Connection) -> None:
+        c.command("SELECT * FROM missing")
+
+    for _ in range(8):
+        with pytest.raises(StorageUnavailableError):
+            await log._readers.run(refused)
+    found = await asyncio.gather(*(texts(log) for _ in range(8)))
+    assert found == [["x"]] * 8
 
 
 async def test_the_event_loop_runs_while_the_log_works(log: Log) -> None:

@@ -88,6 +88,7 @@ class Connection:
 
     def close(self) -> None:
         """Close it; an open transaction is rolled back."""
+        self._cursor.close()  # SQLite keeps a connection, and its lock, while one of its statements lives
         self._driver.close()
 
     def _execute(self, statement: Statement, values: dict[str, Any]) -> None:
