@@ -59,6 +59,7 @@ class Writer:
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[_Job] = deque()
         self._wake = threading.Condition()
+        self._waking = False
         self._closing = False
         self._connection: Connection | None = database.connect()
         self._to_scrub = False
@@ -83,22 +84,28 @@ class Writer:
         each. Where it raises instead, it is called again for each item alone.
         """
         job = _Job(work, item, self._loop.create_future())
-        with self._wake:
-            if self._closing:
-                raise ShuttingDownError
-            if len(self._waiting) >= self._bound:
-                raise OverloadedError
-            self._waiting.append(job)
-            self._wake.notify()
+        if self._closing:
+            raise ShuttingDownError
+        if len(self._waiting) >= self._bound:
+            raise OverloadedError
+        self._waiting.append(job)
+        if not self._waking:
+            # Once for each turn of the loop, when all who are ready to write have said so.
+            self._waking = True
+            self._loop.call_soon(self._wake_thread)
         answer: T = await job.future
         return answer
 
     async def close(self) -> None:
         """Carry out what waits, then stop."""
-        with self._wake:
-            self._closing = True
-            self._wake.notify()
+        self._closing = True
+        self._wake_thread()
         await asyncio.to_thread(self._thread.join)
+
+    def _wake_thread(self) -> None:
+        self._waking = False
+        with self._wake:
+            self._wake.notify()
 
     def _run(self) -> None:
         while group := self._next_group():
