@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 from seedbed.messages import Message
 from seedbed.variants import Buffer
 from seedbed_server.log import Log, NewMemory
-from seedbed_server.log.changes import Done
 from seedbed_server.log.connection import Connection
+from seedbed_server.log.done import Done
 
 T = TypeVar("T")
 

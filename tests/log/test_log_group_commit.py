@@ -6,18 +6,22 @@ import asyncio
 from typing import Any
 
 import pytest
+from sqlalchemy import event
 
+from seedbed.local import LocalMemory
 from seedbed.messages import Message
+from seedbed.variants import Buffer, Hybrid
 from seedbed_server.errors import (
     MemoryNotFoundError,
     MessageIdExistsError,
     OverloadedError,
+    RequestIdReusedError,
     StorageFullError,
     StorageUnavailableError,
 )
-from seedbed_server.log import Log, changes
-from seedbed_server.log.changes import Done
+from seedbed_server.log import Appended, Log, NewMemory, changes
 from seedbed_server.log.connection import Connection
+from seedbed_server.log.done import Done
 from tests.log.saying import NEW, begun, held, named, says
 
 
@@ -42,15 +46,70 @@ def statements(log: Log) -> list[str]:
 
 
 async def test_writes_that_wait_share_a_commit(log: Log) -> None:
-    """Sixteen writes that arrive during a commit take one more commit together."""
+    """Sixteen writes that arrive during a commit take one more commit together, and few statements."""
     await log.create("ns", "m", NEW)
     seen = statements(log)
     async with held(log):
         tasks = await begun(*(log.append("ns", "m", "s", says(f"{i}", "x")) for i in range(16)))
     await asyncio.gather(*tasks)
     assert seen.count("COMMIT") == 2
-    assert seen.count("SAVEPOINT job") == 17
+    assert sum("INSERT INTO message" in statement for statement in seen) == 4
     assert [text for text in await texts(log) if text != "x"] == [f"{i}" for i in range(16)]
+
+
+async def test_a_group_over_many_memories(log: Log) -> None:
+    """Three hundred memories written at once, made and then met again, with requests: each has its own."""
+    for round_ in (0, 1):
+        async with held(log):
+            tasks = await begun(
+                *(log.append("ns", f"m{i}", "s", says(f"{i}"), request_id=f"r{round_}", create=NEW) for i in range(300))
+            )
+        stored = await asyncio.gather(*tasks)
+        assert {one.first_seq for one in stored} == {round_ + 1}
+        again = await asyncio.gather(
+            *(log.append("ns", f"m{i}", "s", says(f"{i}"), request_id=f"r{round_}") for i in range(300))
+        )
+        assert again == stored
+    assert [await texts(log, f"m{i}") for i in (0, 7, 299)] == [["0", "0"], ["7", "7"], ["299", "299"]]
+
+
+async def test_batches_of_one_group_see_each_other(log: Log) -> None:
+    """An id stored by one is taken for the next, a memory made by one is there for the next, a request is known."""
+    async with held(log):
+        tasks = await begun(
+            log.append("ns", "m", "s", says("x")),
+            log.append("ns", "m", "s", named("a"), request_id="r", create=NEW),
+            log.append("ns", "m", "s", [*says("x"), *named("a")], create=NEW),
+            log.append("ns", "m", "s", named("b")),
+            log.append("ns", "m", "s", named("a"), request_id="r", create=NEW),
+            log.append("ns", "m", "s", says("x"), request_id="r"),
+        )
+    answers = await asyncio.gather(*tasks, return_exceptions=True)
+    assert isinstance(answers[0], MemoryNotFoundError)
+    assert isinstance(answers[2], MessageIdExistsError)
+    assert isinstance(answers[5], RequestIdReusedError)
+    first, second = answers[1], answers[3]
+    assert isinstance(first, Appended)
+    assert isinstance(second, Appended)
+    assert first == answers[4]
+    assert (first.created, first.first_seq, second.created, second.first_seq) == (True, 1, False, 2)
+    assert await texts(log) == ["a", "b"]
+
+
+async def test_a_fault_among_batches_of_one_group(log: Log) -> None:
+    """A batch whose new memory cannot be stored fails alone, although it was to be written with the others."""
+    await log.create("ns", "m", NEW)
+    impossible = NewMemory(Hybrid(LocalMemory(Buffer())), "")
+    async with held(log):
+        tasks = await begun(
+            log.append("ns", "m", "s", says("one")),
+            log.append("ns", "n", "s", says("lost"), create=impossible),
+            log.append("ns", "m", "s", says("two")),
+        )
+    _, fault, _ = await asyncio.gather(*tasks, return_exceptions=True)
+    assert isinstance(fault, TypeError)
+    assert await texts(log) == ["one", "two"]
+    assert [record.name for record in await log.list("ns", "", 10)] == ["m"]
 
 
 async def test_one_writer_gets_a_commit_for_each_write(log: Log) -> None:
@@ -139,9 +198,16 @@ async def test_a_full_disk(log: Log) -> None:
     """The write that does not fit says that the disk is full; its neighbours are stored; then there is room again."""
     large = [Message.user("x" * 200_000)]
     await log.append("ns", "m", "s", says("before"), create=NEW)
+    ((pages,),) = connection(log).command("PRAGMA page_count")
+    limit = f"PRAGMA max_page_count={pages + 4}"
+    connection(log).command(limit)
+
+    def limited(driver: Any, _: object) -> None:
+        driver.execute(limit)
+
+    engine = log._writer._database.engine
+    event.listen(engine, "connect", limited)
     async with held(log):
-        ((pages,),) = connection(log).command("PRAGMA page_count")
-        connection(log).command(f"PRAGMA max_page_count={pages + 4}")
         tasks = await begun(
             log.append("ns", "m", "s", says("one")),
             log.append("ns", "m", "s", large, request_id="r"),
@@ -153,6 +219,9 @@ async def test_a_full_disk(log: Log) -> None:
     assert not isinstance(two, BaseException)
     assert (one.first_seq, two.first_seq) == (2, 3)
     assert await texts(log) == ["before", "one", "two"]
+    with pytest.raises(StorageFullError):
+        await log.append("ns", "m", "s", large, request_id="r")
+    event.remove(engine, "connect", limited)
     assert (await log.append("ns", "m", "s", large, request_id="r")).first_seq == 4
 
 
@@ -201,6 +270,20 @@ async def test_too_many_waiting(url: str) -> None:
     await asyncio.gather(*tasks)
     assert await texts(log) == ["0", "1"]
     await log.close()
+
+
+async def test_a_read_that_fails_spoils_no_other(log: Log) -> None:
+    """After a read that the database refuses, in any of the threads, reads work."""
+    await log.append("ns", "m", "s", says("x"), create=NEW)
+
+    def refused(c: Connection) -> None:
+        c.command("SELECT * FROM missing")
+
+    for _ in range(8):
+        with pytest.raises(StorageUnavailableError):
+            await log._readers.run(refused)
+    found = await asyncio.gather(*(texts(log) for _ in range(8)))
+    assert found == [["x"]] * 8
 
 
 async def test_the_event_loop_runs_while_the_log_works(log: Log) -> None:

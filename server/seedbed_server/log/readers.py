@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import TypeVar
 
 from seedbed_server.errors import ShuttingDownError
@@ -25,7 +26,7 @@ class Readers:
         self._database = database
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="seedbed-log-reader")
         self._own = threading.local()
-        self._open: list[Connection] = []
+        self._open: set[Connection] = set()
         self._closed = False
 
     async def run(self, read: Callable[[Connection], T]) -> T:
@@ -50,11 +51,22 @@ class Readers:
             finally:
                 connection.command("COMMIT")
         except Exception as error:  # noqa: BLE001  errors of any driver
-            raise self._database.translate(error) from None
+            told = self._database.translate(error)
+            if told is not error:
+                self._drop_connection()
+            raise told from None
 
     def _connection(self) -> Connection:
         found: Connection | None = getattr(self._own, "connection", None)
         if found is None:
             found = self._own.connection = self._database.connect()
-            self._open.append(found)
+            self._open.add(found)
         return found
+
+    def _drop_connection(self) -> None:
+        """Let the next read of this thread begin on a new connection: this one may be stuck in a transaction."""
+        found: Connection | None = self._own.__dict__.pop("connection", None)
+        if found is not None:
+            self._open.discard(found)
+            with suppress(Exception):
+                found.close()
