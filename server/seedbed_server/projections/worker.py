@@ -132,7 +132,9 @@ class Worker:
             else:
                 self.cursors = known
             self._ahead.clear()
-            self._dirty |= {head.key: None for head in await self._source.heads()}
+            for head in await self._source.heads():
+                if head.last_seq > self.cursors.applied.get(head.key, 0):
+                    self._dirty[head.key] = None
             self._erasures_due = True
             self._generation = generation
             self._on_progress()
@@ -383,6 +385,7 @@ class Worker:
             if erasures:
                 self._erasures_due = True
                 await self._derived.scrub()
+                self.cursors.erasure_id = erasures[-1].id  # only now is no byte of it left
                 self._on_progress()
 
     async def _reset(self, key: int | None) -> None:
@@ -404,7 +407,6 @@ class Worker:
             counts = await self.projection.forget(erasure.key, erasure.seqs)
             await self._redo(erasure)
         await self._derived.write(lambda db: table.erased(db, self.name, erasure.id))
-        self.cursors.erasure_id = erasure.id
         self.receipts[erasure.id] = counts
         if len(self.receipts) > RECEIPTS:
             del self.receipts[next(iter(self.receipts))]
