@@ -16,7 +16,8 @@ class Item:
 
     ``kind`` is "pin", "message", "summary", "fact", "note" or "recalled";
     ``origin`` names the variant that chose it. ``score`` is 0 where the variant
-    does not rank; ``tokens`` is what it takes in the finished seed.
+    does not rank; ``tokens`` is what it takes in the finished seed. ``seq`` is
+    the place of a recalled message in its log, 0 where that is not known.
     """
 
     origin: str
@@ -28,6 +29,7 @@ class Item:
     score: float = 0.0
     source_ids: tuple[str, ...] = ()
     tokens: int = 0
+    seq: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +38,16 @@ class Shown:
 
     ``items`` go to the leading system message and come most important first;
     ``recent`` is a contiguous newest tail of the session, oldest first.
+    ``truncated`` and ``omitted`` (counts by origin) say what a budget of the
+    part's own has cut and left out already.
     """
 
     origin: str
     items: tuple[Item, ...] = ()
     recent: tuple[Message, ...] = ()
     degraded: bool = False
+    truncated: bool = False
+    omitted: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +91,7 @@ class Seed:
     @property
     def messages(self) -> list[dict[str, Any]]:
         """The messages as a chat API takes them (OpenAI's message format)."""
-        return [_chat(entry) for entry in self.entries]
+        return [chat_message(entry) for entry in self.entries]
 
     @property
     def source_ids(self) -> tuple[str, ...]:
@@ -95,8 +101,8 @@ class Seed:
         return tuple(dict.fromkeys(found))
 
 
-def _chat(entry: SeedMessage) -> dict[str, Any]:
-    """One message in OpenAI's chat format; text-only content becomes a plain string."""
+def chat_message(entry: SeedMessage | Message) -> dict[str, Any]:
+    """Return one message in OpenAI's chat format; text-only content becomes a plain string."""
     content: Any = entry.text
     if any(isinstance(part, Media) for part in entry.parts):
         content = [_chat_part(part) for part in entry.parts]

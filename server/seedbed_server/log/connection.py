@@ -71,6 +71,10 @@ class Connection:
         self._execute(statement, values)
         return self._cursor.rowcount
 
+    def put(self, statement: Statement, values: Sequence[Any]) -> None:
+        """Run a statement with its values in the order in which it names them."""
+        self._cursor.execute(statement.on(self._dialect).sql, values)
+
     def all(self, statement: Statement, /, **values: Any) -> Sequence[Row]:
         """Return all rows."""
         self._execute(statement, values)

@@ -10,9 +10,10 @@ from collections.abc import Callable, Sequence
 from seedbed.messages import Message
 from seedbed.variants import Variant
 from seedbed_server.errors import InvalidFieldError
-from seedbed_server.log import changes, queries, rows
+from seedbed_server.log import changes, queries, rows, storing
 from seedbed_server.log.database import Database, database
 from seedbed_server.log.migrate import prepare
+from seedbed_server.log.places import address
 from seedbed_server.log.readers import Readers
 from seedbed_server.log.records import Appended, Erasure, Head, Imported, MemoryRecord, NewMemory
 from seedbed_server.log.writer import Writer
@@ -106,8 +107,9 @@ class Log:
             raise InvalidFieldError("messages", "must not be empty")
         drafts = rows.drafts(messages, session)
         request = rows.exact(request_id, "request_id")
-        batch = changes.Batch(drafts, request, rows.digest(session, drafts) if request else b"")
-        return await self._writer.submit(lambda c: changes.append(c, namespace, name, batch, create))
+        seal = rows.digest(session, drafts) if request else b""
+        batch = storing.Batch(address(namespace, name), drafts, request, seal, create)
+        return await self._writer.submit_with_others(storing.append_all, batch)
 
     async def import_messages(
         self, namespace: str, name: str, messages: Sequence[Message], *, create: NewMemory | None = None
@@ -117,7 +119,8 @@ class Log:
         Raises InvalidFieldError (an id twice in the batch), MemoryNotFoundError.
         """
         drafts = rows.drafts(messages, None)
-        return await self._writer.submit(lambda c: changes.import_messages(c, namespace, name, drafts, create))
+        at = address(namespace, name)
+        return await self._writer.submit(lambda c: storing.import_messages(c, at, drafts, create))
 
     async def read(self, key: int, *, after_seq: int = 0, limit: int, session: str = "") -> builtins.list[Message]:
         """Return at most ``limit`` messages with a greater seq, by seq."""

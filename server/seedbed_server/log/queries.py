@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
-from typing import Any
 
-from sqlalchemy import ColumnElement, bindparam, select
+from sqlalchemy import bindparam, select
 
 from seedbed.messages import Message
 from seedbed_server.errors import MemoryNotFoundError
 from seedbed_server.log import rows
 from seedbed_server.log.connection import Connection, Statement
+from seedbed_server.log.lookups import named, one_of, portions
 from seedbed_server.log.records import Erasure, Head, MemoryRecord
 from seedbed_server.log.schema import erasure, head, memory, message
 
@@ -50,10 +50,6 @@ _PAGE = _MESSAGE.where(_m.seq > bindparam("after")).order_by(_m.seq).limit(bindp
 _READ, _READ_SESSION = Statement(_PAGE), Statement(_PAGE.where(_OF_SESSION))
 _END = _MESSAGE.order_by(_m.seq.desc()).limit(bindparam("limit"))
 _TAIL, _TAIL_SESSION = Statement(_END), Statement(_END.where(_OF_SESSION))
-
-# How many values one statement looks up. Few sizes, so that few statements are
-# prepared; the last value is repeated to fill up.
-_SIZES = (1, 8, 64, 512)
 
 
 def get(c: Connection, namespace: str, name: str) -> MemoryRecord:
@@ -100,7 +96,7 @@ def tail(c: Connection, key: int, session: str, n: int) -> list[Message]:
 def by_seqs(c: Connection, key: int, seqs: Sequence[int]) -> dict[int, Message]:
     """Return those of the messages that are alive, by seq."""
     found = (
-        rows.message(row) for some in _portions(seqs) for row in c.all(_where_seq(len(some)), key=key, **_named(some))
+        rows.message(row) for some in portions(seqs) for row in c.all(_where_seq(len(some)), key=key, **named(some))
     )
     return {message.seq: message for message in found}
 
@@ -109,14 +105,14 @@ def by_ids(c: Connection, key: int, ids: Sequence[str]) -> dict[str, Message]:
     """Return those of the messages that are alive, by id."""
     wanted = [rows.exact(one, f"ids[{i}]") for i, one in enumerate(ids)]
     found = (
-        rows.message(row) for some in _portions(wanted) for row in c.all(_where_id(len(some)), key=key, **_named(some))
+        rows.message(row) for some in portions(wanted) for row in c.all(_where_id(len(some)), key=key, **named(some))
     )
     return {message.id: message for message in found}
 
 
 def seqs_by_id(c: Connection, key: int, ids: Sequence[bytes]) -> dict[bytes, int]:
     """Return the seqs of those ids that are stored in a memory."""
-    return {found: seq for some in _portions(ids) for found, seq in c.all(_seq_of(len(some)), key=key, **_named(some))}
+    return {found: seq for some in portions(ids) for found, seq in c.all(_seq_of(len(some)), key=key, **named(some))}
 
 
 def _messages(c: Connection, every: Statement, of_session: Statement, session: str, **values: int) -> list[Message]:
@@ -126,30 +122,14 @@ def _messages(c: Connection, every: Statement, of_session: Statement, session: s
 
 @cache
 def _where_seq(size: int) -> Statement:
-    return Statement(_MESSAGE.where(_one_of(_m.seq, size)))
+    return Statement(_MESSAGE.where(one_of(_m.seq, size)))
 
 
 @cache
 def _where_id(size: int) -> Statement:
-    return Statement(_MESSAGE.where(_one_of(_m.id, size)))
+    return Statement(_MESSAGE.where(one_of(_m.id, size)))
 
 
 @cache
 def _seq_of(size: int) -> Statement:
-    return Statement(select(_m.id, _m.seq).where(_m.memory_key == bindparam("key"), _one_of(_m.id, size)))
-
-
-def _one_of(column: ColumnElement[Any], size: int) -> ColumnElement[bool]:
-    return column.in_([bindparam(f"v{i}", type_=column.type) for i in range(size)])
-
-
-def _named(values: Sequence[Any]) -> dict[str, Any]:
-    return {f"v{i}": value for i, value in enumerate(values)}
-
-
-def _portions(values: Sequence[Any]) -> Iterator[list[Any]]:
-    """Cut ``values`` into lists whose lengths are of ``_SIZES``."""
-    for start in range(0, len(values), _SIZES[-1]):
-        some = list(values[start : start + _SIZES[-1]])
-        size = next(size for size in _SIZES if size >= len(some))
-        yield some + some[-1:] * (size - len(some))
+    return Statement(select(_m.id, _m.seq).where(_m.memory_key == bindparam("key"), one_of(_m.id, size)))

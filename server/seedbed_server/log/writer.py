@@ -13,16 +13,19 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from itertools import groupby
 from typing import Any, TypeVar
 
 from seedbed_server.errors import OverloadedError, ShuttingDownError
-from seedbed_server.log.changes import Done
 from seedbed_server.log.connection import Connection
 from seedbed_server.log.database import Database
+from seedbed_server.log.done import Done
 
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
+Item = TypeVar("Item")
 Work = Callable[[Connection], Done[T]]
+Together = Callable[[Connection, Sequence[Item]], Sequence[Done[T] | Exception]]
 
 # Jobs of one transaction: enough to make the fsync cheap, few enough that the
 # first of them does not wait long for the last.
@@ -30,14 +33,15 @@ _GROUP = 256
 
 
 class _Job:
-    """A change, who waits for it, and how it went."""
+    """A change, who waits for it, and how it went. Jobs of the same ``work`` can be run together."""
 
-    __slots__ = ("done", "error", "future", "work")
+    __slots__ = ("error", "future", "item", "outcome", "work")
 
-    def __init__(self, work: Work[Any], future: asyncio.Future[Any]) -> None:
+    def __init__(self, work: Together[Any, Any], item: Any, future: asyncio.Future[Any]) -> None:
         self.work = work
+        self.item = item
         self.future = future
-        self.done: Done[Any] | None = None
+        self.outcome: Done[Any] | None = None
         self.error: Exception | None = None
 
 
@@ -70,7 +74,15 @@ class Writer:
         ``close``, StorageFullError, and StorageUnavailableError, after which
         the change may or may not be there.
         """
-        job = _Job(work, self._loop.create_future())
+        return await self.submit_with_others(lambda c, _: [work(c)], None)
+
+    async def submit_with_others(self, work: Together[Item, T], item: Item) -> T:
+        """Run a change like ``submit``, in one call with others that wait and have the same ``work``.
+
+        ``work`` gets the items of several callers and returns what came of
+        each. Where it raises instead, it is called again for each item alone.
+        """
+        job = _Job(work, item, self._loop.create_future())
         with self._wake:
             if self._closing:
                 raise ShuttingDownError
@@ -102,52 +114,86 @@ class Writer:
             return [self._waiting.popleft() for _ in range(min(len(self._waiting), _GROUP))]
 
     def _carry_out(self, group: list[_Job]) -> None:
-        """Run the jobs in one transaction and deliver what came of it."""
-        ran: list[_Job] = []
-        try:
-            if self._connection is None:
-                self._connection = self._database.connect()
-            self._connection.command(self._database.begin_write)
-            for job in group:
-                if not job.future.cancelled():
-                    ran.append(job)
-                    self._attempt(self._connection, job)
-            self._connection.command("COMMIT")
-        except Exception as error:  # noqa: BLE001  whatever it is, nobody may wait for ever
-            self._fail(group, error)
-        else:
-            self._scrub(self._connection, ran)
-            self._deliver(ran)
+        """Run the jobs in one transaction and deliver what came of it.
 
-    def _attempt(self, connection: Connection, job: _Job) -> None:
-        """Run one job in its savepoint; raises only where the whole transaction is lost."""
+        Where jobs cost the whole transaction, as SQLite does it on a full disk,
+        they are tried again each in a transaction of its own, after the others.
+        """
+        runs = _runs(group)
+        while runs:
+            current: list[_Job] = []
+            try:
+                connection = self._begun()
+                for current in runs:
+                    self._attempt(connection, current)
+                current = []
+                connection.command("COMMIT")
+            except Exception as error:  # noqa: BLE001  whatever it is, nobody may wait for ever
+                self._reset(error)
+                runs = self._without(runs, current, error)
+            else:
+                done = [job for run in runs for job in run]
+                self._scrub(connection, done)
+                self._deliver(done)
+                return
+
+    def _without(self, runs: list[list[_Job]], lost: list[_Job], error: Exception) -> list[list[_Job]]:
+        """Return what to run again after ``lost`` cost the transaction; all fail where it was the commit."""
+        if len(lost) > 1:
+            return [run for run in runs if run is not lost] + [[job] for job in lost]
+        failed = lost or [job for run in runs for job in run]
+        for job in failed:
+            job.outcome, job.error = None, self._database.translate(error)
+        self._deliver(failed)
+        return [run for run in runs if run is not lost] if lost else []
+
+    def _begun(self) -> Connection:
+        if self._connection is None:
+            self._connection = self._database.connect()
+        self._connection.command(self._database.begin_write)
+        return self._connection
+
+    def _attempt(self, connection: Connection, jobs: list[_Job]) -> None:
+        """Run jobs of one kind; raises only where the whole transaction is lost.
+
+        A job alone has a savepoint. Jobs together have none: what they refuse
+        they return, so an error is a fault, and they are run again one by one.
+        (SQLite copies each page that a savepoint may have to restore.)
+        """
+        if len(jobs) > 1:
+            outcomes = jobs[0].work(connection, [job.item for job in jobs])
+        else:
+            outcomes = [self._alone(connection, jobs[0])]
+        for job, outcome in zip(jobs, outcomes, strict=True):
+            job.outcome, job.error = (None, outcome) if isinstance(outcome, Exception) else (outcome, None)
+
+    def _alone(self, connection: Connection, job: _Job) -> Done[Any] | Exception:
         connection.command("SAVEPOINT job")
         try:
-            job.done = job.work(connection)
+            (outcome,) = job.work(connection, [job.item])
         except Exception as error:  # noqa: BLE001  a job's fault is its own
             self._undo(connection, error)
-            job.error = self._database.translate(error)
+            return self._database.translate(error)
         connection.command("RELEASE job")
+        return outcome
 
     def _undo(self, connection: Connection, error: Exception) -> None:
         try:
             connection.command("ROLLBACK TO job")
+            connection.command("RELEASE job")
         except Exception:  # noqa: BLE001  the database gave up the whole transaction, for the first error's reason
             raise error from None
 
-    def _fail(self, group: list[_Job], error: Exception) -> None:
-        """Undo the transaction: none of its jobs is stored, and a new connection is made for the next."""
-        _log.error("a commit failed: %d jobs, %s", len(group), type(error).__name__)
+    def _reset(self, error: Exception) -> None:
+        """Undo the transaction by closing its connection; the next one gets a new one."""
+        _log.error("a transaction failed: %s", type(error).__name__)
         connection, self._connection = self._connection, None
         if connection is not None:
             with suppress(Exception):
                 connection.close()
-        for job in group:
-            job.done, job.error = None, self._database.translate(error)
-        self._deliver(group)
 
     def _scrub(self, connection: Connection, ran: list[_Job]) -> None:
-        self._to_scrub = self._to_scrub or any(job.done is not None and job.done.erased for job in ran)
+        self._to_scrub = self._to_scrub or any(job.outcome is not None and job.outcome.erased for job in ran)
         if not self._to_scrub:
             return
         try:
@@ -163,12 +209,18 @@ class Writer:
 
     def _answer(self, jobs: list[_Job]) -> None:
         self._changed(
-            list(dict.fromkeys(job.done.changed for job in jobs if job.done and job.done.changed is not None))
+            list(dict.fromkeys(job.outcome.changed for job in jobs if job.outcome and job.outcome.changed is not None))
         )
         for job in jobs:
             if job.future.done():
                 continue
             if job.error is not None:
                 job.future.set_exception(job.error)
-            elif job.done is not None:
-                job.future.set_result(job.done.answer)
+            elif job.outcome is not None:
+                job.future.set_result(job.outcome.answer)
+
+
+def _runs(group: Sequence[_Job]) -> list[list[_Job]]:
+    """Put jobs that follow each other and have the same work together; those given up are left out."""
+    wanted = (job for job in group if not job.future.cancelled())
+    return [list(run) for _, run in groupby(wanted, key=lambda job: job.work)]

@@ -9,17 +9,20 @@ from typing import NamedTuple
 
 from seedbed.messages import Message
 from seedbed_server.projections import analysis
+from seedbed_server.projections.calendar import day
 from seedbed_server.projections.contract import Batch, Prepared, Projection
 from seedbed_server.projections.derived import Derived
 
-Row = tuple[int, int, str, str, str]
+Row = tuple[int, int, str, str, str, str]
+_RULES = 2  # of what is a message's terms
 
 
 class TermRow(NamedTuple):
-    """The terms of one message: of its text, and of its speaker's name; both in order, with repetition."""
+    """The terms of one message, in order, with repetition: of its text and its day, and of its speaker's name."""
 
     seq: int
     session: str
+    role: str
     name: tuple[str, ...]
     terms: tuple[str, ...]
 
@@ -30,7 +33,7 @@ class Lexical(Projection[list[Row]]):
     names = ("lexical",)
     schema = """
     CREATE TABLE IF NOT EXISTS lexical (
-        key INTEGER NOT NULL, seq INTEGER NOT NULL, session TEXT NOT NULL, name TEXT NOT NULL, terms TEXT NOT NULL,
+        key INTEGER NOT NULL, seq INTEGER NOT NULL, session TEXT NOT NULL, role TEXT NOT NULL, name TEXT NOT NULL, terms TEXT NOT NULL,
         PRIMARY KEY (key, seq)
     ) WITHOUT ROWID;
     """
@@ -42,7 +45,7 @@ class Lexical(Projection[list[Row]]):
     @property
     def fingerprint(self) -> str:
         """The version of the rules of analysis."""
-        return analysis.FINGERPRINT
+        return f"{analysis.FINGERPRINT}/{_RULES}"
 
     async def prepare(self, batches: Sequence[Batch]) -> Prepared[list[Row]]:
         """Analyse the texts, off the event loop."""
@@ -50,7 +53,7 @@ class Lexical(Projection[list[Row]]):
 
     def commit(self, db: sqlite3.Connection, prepared: Prepared[list[Row]]) -> None:
         """Replace the messages' rows."""
-        db.executemany("INSERT OR REPLACE INTO lexical VALUES (?, ?, ?, ?, ?)", prepared.rows)
+        db.executemany("INSERT OR REPLACE INTO lexical VALUES (?, ?, ?, ?, ?, ?)", prepared.rows)
 
     async def forget(self, key: int, seqs: Sequence[int]) -> Mapping[str, int]:
         """Delete the messages' rows."""
@@ -65,10 +68,10 @@ class Lexical(Projection[list[Row]]):
         """Return the terms of the memory's messages with a greater seq, by seq."""
         rows = await self._derived.read(
             lambda db: db.execute(
-                "SELECT seq, session, name, terms FROM lexical WHERE key = ? AND seq > ? ORDER BY seq", (key, after_seq)
+                "SELECT seq, session, role, name, terms FROM lexical WHERE key = ? AND seq > ? ORDER BY seq", (key, after_seq)
             ).fetchall()
         )
-        return [TermRow(seq, session, _split(name), _split(terms)) for seq, session, name, terms in rows]
+        return [TermRow(seq, session, role, _split(name), _split(terms)) for seq, session, role, name, terms in rows]
 
     async def _delete(self, delete: Callable[[sqlite3.Connection], sqlite3.Cursor]) -> Mapping[str, int]:
         return {"lexical": await self._derived.write(lambda db: delete(db).rowcount)}
@@ -77,7 +80,8 @@ class Lexical(Projection[list[Row]]):
 def term_row(message: Message) -> TermRow:
     """Analyse one message as the projection does: for what it has not applied yet."""
     name = tuple(analysis.terms(message.name))
-    return TermRow(message.seq, message.session, name, tuple(analysis.terms(message.text)))
+    said = f"{message.text}\n{day(message.time)}" if message.time else message.text
+    return TermRow(message.seq, message.session, message.role, name, tuple(analysis.terms(said)))
 
 
 def _rows(batches: Sequence[Batch]) -> list[Row]:
@@ -85,7 +89,7 @@ def _rows(batches: Sequence[Batch]) -> list[Row]:
 
 
 def _row(key: int, row: TermRow) -> Row:
-    return (key, row.seq, row.session, " ".join(row.name), " ".join(row.terms))
+    return (key, row.seq, row.session, row.role, " ".join(row.name), " ".join(row.terms))
 
 
 def _split(joined: str) -> tuple[str, ...]:

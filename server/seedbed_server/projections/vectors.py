@@ -16,6 +16,7 @@ import numpy as np
 
 from seedbed.messages import Message
 from seedbed_server.models.contract import Passage
+from seedbed_server.projections.calendar import day
 from seedbed_server.projections.contract import Batch, Prepared, Projection, StoreLostError
 from seedbed_server.projections.derived import Derived
 from seedbed_server.projections.vector_index import VectorIndex
@@ -168,10 +169,9 @@ def passage(message: Message) -> Passage:
 
 
 def header(message: Message) -> str:
-    """What stands before a text when it is encoded: who spoke, and on which day ("Maya, 8 May 2023: ")."""
-    who = message.name or message.role
-    day = f", {message.time.day} {message.time:%B %Y}" if message.time else ""
-    return f"{who}{day}: "
+    """What stands before a text when it is encoded: who spoke, and on which day ("Maya (8 May 2023): ")."""
+    said = f" ({day(message.time)})" if message.time else ""
+    return f"{message.name or message.role}{said}: "
 
 
 def row_ids(key: int, seq: int, kind: str, chunks: int) -> list[str]:

@@ -197,7 +197,7 @@ class ListEntitiesRequest(google.protobuf.message.Message):
     name_prefix: builtins.str
     """Only entities one of whose names starts with this, ignoring case."""
     page_size: builtins.int
-    """At most this many; default 100, at most 1000."""
+    """At most this many; default 100, also for 0; more than 1000 is 1000."""
     page_token: builtins.str
     """From the response before."""
     def __init__(
@@ -441,7 +441,7 @@ class ListTriplesRequest(google.protobuf.message.Message):
     include_superseded: builtins.bool
     """Also facts that no longer hold."""
     page_size: builtins.int
-    """At most this many; default 100, at most 1000."""
+    """At most this many; default 100, also for 0; more than 1000 is 1000."""
     page_token: builtins.str
     """From the response before."""
     @property

@@ -176,7 +176,7 @@ class ListMemoriesRequest(google.protobuf.message.Message):
     namespace: builtins.str
     """The namespace."""
     page_size: builtins.int
-    """At most this many; default 100, at most 1000."""
+    """At most this many; default 100, also for 0; more than 1000 is 1000."""
     page_token: builtins.str
     """From the response before."""
     def __init__(
@@ -421,8 +421,8 @@ class ReadRequest(google.protobuf.message.Message):
     after_seq: builtins.int
     """Only messages with a greater seq; 0 starts at the beginning."""
     page_size: builtins.int
-    """At most this many messages; default 100, at most 1000. A page may hold
-    fewer, to stay under the message size limit.
+    """At most this many messages; default 100, also for 0; more than 1000 is
+    1000. A page may hold fewer, to stay under the message size limit.
     """
     def __init__(
         self,
@@ -758,7 +758,7 @@ class RecallRequest(google.protobuf.message.Message):
     query: builtins.str
     """What to look for: any text up to 100 kB, no operators."""
     k: builtins.int
-    """How many hits at most; default 10, at most 1000."""
+    """How many hits at most; default 10, also for 0; more than 1000 is 1000."""
     explain: builtins.bool
     """Return each hit's score per leg."""
     @property

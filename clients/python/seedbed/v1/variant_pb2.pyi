@@ -247,7 +247,7 @@ class VectorVariant(google.protobuf.message.Message):
 
     K_FIELD_NUMBER: builtins.int
     k: builtins.int
-    """How many messages are recalled. Default 4; 0 recalls none."""
+    """How many messages are recalled. Default 4, also for 0."""
     def __init__(
         self,
         *,

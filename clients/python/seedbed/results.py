@@ -1,0 +1,204 @@
+"""What a server answers, as small immutable values. Times are in UTC; counts and seqs start at 1."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from seedbed.messages import Message
+from seedbed.variants import Variant
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryInfo:
+    """A memory's settings and counts; ``revision`` grows with every change of the settings."""
+
+    namespace: str
+    name: str
+    variant: Variant
+    system: str
+    created_at: datetime
+    last_seq: int
+    message_count: int
+    revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a write stored: ids in the order of the batch, whose seqs run from ``first_seq`` to ``last_seq``."""
+
+    ids: tuple[str, ...]
+    first_seq: int
+    last_seq: int
+    memory_created: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """How many messages an import stored, and how many were there already."""
+
+    imported: int
+    skipped: int
+    last_seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class LegScore:
+    """What one leg of the search gave to a hit; ``rank`` counts from 1, and is 0 where the leg did not find it."""
+
+    leg: str
+    raw: float
+    contribution: float
+    rank: int
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One recalled message; with ``explain`` the contributions of ``legs`` add up to ``score``."""
+
+    message: Message
+    score: float
+    legs: tuple[LegScore, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """The ranked search behind a seed, best first.
+
+    ``below_floor`` counts the candidates that were just not good enough, and
+    ``best_below_floor`` is the best score among them.
+    """
+
+    hits: tuple[Hit, ...]
+    applied_seq: int = 0
+    degraded_legs: tuple[str, ...] = ()
+    below_floor: int = 0
+    best_below_floor: float = 0.0
+
+    @property
+    def degraded(self) -> bool:
+        """True when some leg could not answer in full."""
+        return bool(self.degraded_legs)
+
+
+@dataclass(frozen=True, slots=True)
+class StoreErasure:
+    """What one store erased; ``files_rewritten`` when no byte of it is left in its files."""
+
+    store: str
+    erased: int
+    files_rewritten: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """Proof of an erasure, with counts per store and the ids that were not stored."""
+
+    id: str
+    completed_at: datetime | None
+    stores: tuple[StoreErasure, ...]
+    missing_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KnownEntity:
+    """A person, place, organisation or thing that the conversations name."""
+
+    id: str
+    name: str
+    type: str
+    aliases: tuple[str, ...]
+    mention_count: int
+    first_seen: datetime | None
+    last_seen: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """One place where an entity is named; ``start`` and ``end`` count code points of the message's text."""
+
+    message_id: str
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Triple:
+    """A fact. ``valid_…`` is when it holds in the world, ``known_…`` when it was believed; None means open."""
+
+    id: str
+    subject_id: str
+    subject: str
+    predicate: str
+    object_id: str
+    object: str
+    negated: bool
+    modality: str
+    surface: str
+    valid_from: datetime | None
+    valid_to: datetime | None
+    known_from: datetime | None
+    known_to: datetime | None
+    source_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EntityDetails:
+    """An entity with its newest mentions and facts, at most 100 of each."""
+
+    entity: KnownEntity
+    mentions: tuple[Mention, ...]
+    triples: tuple[Triple, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Subgraph:
+    """The entities and facts around a start; ``truncated`` when the limit cut it short."""
+
+    entities: tuple[KnownEntity, ...]
+    triples: tuple[Triple, ...]
+    truncated: bool
+    applied_seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class PartStatus:
+    """One process or store of the server; ``state`` is "starting", "ready" or "down"."""
+
+    part: str
+    state: str
+    restarts: int
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectionStatus:
+    """How far a derived store is with one memory, and how many messages it could not read."""
+
+    projection: str
+    applied_seq: int
+    skipped: int
+
+
+@dataclass(frozen=True, slots=True)
+class ServerStatus:
+    """What runs; ``projections`` and ``last_seq`` are of the memory asked about, if one was."""
+
+    version: str
+    started_at: datetime | None
+    parts: tuple[PartStatus, ...]
+    projections: tuple[ProjectionStatus, ...]
+    last_seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    """A local model of the server; ``available`` when its files are there and match their hashes."""
+
+    name: str
+    role: str
+    licence: str
+    dimensions: int
+    fingerprint: str
+    available: bool

@@ -1,0 +1,1 @@
+"""Puts the server together: settings, lifecycle, logs, and the command line."""

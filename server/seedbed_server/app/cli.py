@@ -1,0 +1,298 @@
+"""The command ``seedbed``. Every command talks to a server through the public client, but for ``serve`` and ``models``."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from seedbed import Client, Message
+from seedbed.errors import SeedbedError
+
+from seedbed_server import __version__
+from seedbed_server.app import settings as configuration
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
+models_app = typer.Typer(no_args_is_help=True, help="Local models: what there is, fetch it, verify it.")
+eval_app = typer.Typer(no_args_is_help=True, help="Measure a running server on labelled data.")
+app.add_typer(models_app, name="models")
+app.add_typer(eval_app, name="eval")
+
+out = Console()
+err = Console(stderr=True)
+
+# Exit codes, so that scripts can tell what to do.
+USAGE, TAKEN, MODELS, CALL = 2, 3, 4, 5
+
+Server = Annotated[str, typer.Option("--server", envvar="SEEDBED_SERVER", help="Address of the server.")]
+Token = Annotated[str, typer.Option("--token", envvar="SEEDBED_TOKEN", help="Access token.", show_default=False)]
+Namespace = Annotated[str, typer.Option("--namespace", envvar="SEEDBED_NAMESPACE", help="Namespace.")]
+Session = Annotated[str, typer.Option("--session", help="Session.")]
+ADDRESS = "localhost:7700"
+
+
+@contextmanager
+def _client(server: str, token: str, namespace: str = "") -> Iterator[Client]:
+    """A client; an error of a call ends the command with one line."""
+    try:
+        with Client(server, token=token, namespace=namespace) as client:
+            yield client
+    except SeedbedError as error:
+        err.print(f"[red]{type(error).__name__}[/red]: {error}")
+        raise typer.Exit(CALL) from None
+    except TimeoutError:
+        err.print("[red]The derived stores did not catch up in time.[/red]")
+        raise typer.Exit(CALL) from None
+
+
+@app.command()
+def serve(
+    config: Annotated[Path | None, typer.Option(help="TOML file of settings.")] = None,
+    listen: Annotated[str | None, typer.Option(help="Address and port; port 0 takes a free one.")] = None,
+    data_dir: Annotated[Path | None, typer.Option(help="The directory that holds everything stored.")] = None,
+    setting: Annotated[
+        list[str] | None, typer.Option("--set", help="Any other setting, as NAME=VALUE; repeatable.")
+    ] = None,
+    print_config: Annotated[bool, typer.Option("--print-config", help="Print the settings, secrets hidden.")] = False,
+    ready_fd: Annotated[int | None, typer.Option(help="Write the address to this file descriptor when ready.")] = None,
+) -> None:
+    """Run the server until SIGTERM or Ctrl-C."""
+    from seedbed_server.app.serve import run
+
+    flags = dict(_pair(one) for one in setting or []) | {"listen": listen, "data_dir": data_dir}
+    try:
+        settings = configuration.load(config, flags)
+    except configuration.SettingsError as error:
+        err.print(f"[red]Settings:[/red] {error}")
+        raise typer.Exit(USAGE) from None
+    if print_config:
+        for name, value in settings.shown().items():
+            out.print(f"{name} = {value}", highlight=False)
+        return
+    raise typer.Exit(run(settings, ready_fd, err))
+
+
+def _pair(one: str) -> tuple[str, str]:
+    name, equals, value = one.partition("=")
+    if not equals:
+        err.print(f"[red]--set {name}[/red] is not NAME=VALUE")
+        raise typer.Exit(USAGE)
+    return name, value
+
+
+@app.command()
+def demo(server: Server = ADDRESS, token: Token = "") -> None:
+    """Replay a bundled conversation, and show the seed of each variant for a few questions."""
+    from seedbed_server.app.demo import run
+
+    with _client(server, token) as client:
+        run(client, out)
+
+
+@app.command()
+def write(
+    memory: str,
+    text: Annotated[str, typer.Argument(help="What was said; - reads standard input.")],
+    role: str = "user",
+    name: str = "",
+    session: Session = "default",
+    namespace: Namespace = "",
+    server: Server = ADDRESS,
+    token: Token = "",
+) -> None:
+    """Write one message."""
+    said = sys.stdin.read() if text == "-" else text
+    with _client(server, token, namespace) as client:
+        written = client.memory(memory, session=session).write([Message(role, (said,), name)])
+        out.print(f"seq {written.last_seq}", highlight=False)
+
+
+@app.command()
+def seed(
+    memory: str,
+    query: Annotated[str, typer.Argument(help="What the agent is about to answer.")] = "",
+    max_tokens: int | None = None,
+    session: Session = "default",
+    namespace: Namespace = "",
+    server: Server = ADDRESS,
+    token: Token = "",
+) -> None:
+    """Print the seed, as the messages that a chat API takes."""
+    with _client(server, token, namespace) as client:
+        found = client.memory(memory, session=session).seed(query, max_tokens=max_tokens)
+        out.print_json(json.dumps(found.messages, ensure_ascii=False))
+        note = ", truncated" if found.truncated else ""
+        degraded = f", degraded: {', '.join(found.degraded_parts)}" if found.degraded else ""
+        err.print(f"{found.tokens} tokens{note}{degraded}", highlight=False)
+
+
+@app.command()
+def recall(
+    memory: str,
+    query: str,
+    k: int = 10,
+    explain: Annotated[bool, typer.Option("--explain", help="Show what each leg gave.")] = False,
+    namespace: Namespace = "",
+    server: Server = ADDRESS,
+    token: Token = "",
+) -> None:
+    """Print the ranked search behind the seed."""
+    with _client(server, token, namespace) as client:
+        for hit in client.memory(memory).recall(query, k, explain=explain).hits:
+            out.print(f"{hit.score:.3f}  {_line(hit.message)}", highlight=False, markup=False)
+            if explain:
+                legs = "  ".join(f"{leg.leg} {leg.contribution:+.3f} (#{leg.rank})" for leg in hit.legs)
+                out.print(f"       {legs}", highlight=False, markup=False, style="dim")
+
+
+@app.command()
+def read(
+    memory: str,
+    session: Annotated[str, typer.Option("--session", help="Only this session.")] = "",
+    namespace: Namespace = "",
+    server: Server = ADDRESS,
+    token: Token = "",
+) -> None:
+    """Print the stored messages."""
+    with _client(server, token, namespace) as client:
+        for message in client.memory(memory).messages(session=session):
+            out.print(f"{message.seq:>5}  {_line(message)}", highlight=False, markup=False)
+
+
+def _line(message: Message) -> str:
+    when = f"{message.time:%Y-%m-%d %H:%M}" if message.time else ""
+    return f"{when}  {message.name or message.role}: {message.text}"
+
+
+@app.command("import")
+def import_(
+    memory: str,
+    file: Annotated[Path, typer.Argument(help="JSON Lines: role, content, and optionally id, session, name, time.")],
+    namespace: Namespace = "",
+    server: Server = ADDRESS,
+    token: Token = "",
+) -> None:
+    """Import a conversation; repeating it stores nothing twice."""
+    from seedbed_server.app.transfer import BadLineError, import_file
+
+    with _client(server, token, namespace) as client:
+        try:
+            done = import_file(client.memory(memory), file, err)
+        except BadLineError as error:
+            err.print(f"[red]{file}[/red]: {error}; nothing after that line was read")
+            raise typer.Exit(USAGE) from None
+    out.print(f"{done.imported} imported, {done.skipped} were there already", highlight=False)
+
+
+@app.command()
+def export(
+    memory: str,
+    file: Annotated[Path, typer.Argument(help="Where to; - is standard output.")] = Path("-"),
+    namespace: Namespace = "",
+    server: Server = ADDRESS,
+    token: Token = "",
+) -> None:
+    """Export a memory's messages as JSON Lines, which ``import`` reads."""
+    from seedbed_server.app.transfer import export_file
+
+    with _client(server, token, namespace) as client:
+        export_file(client.memory(memory), file)
+
+
+@app.command()
+def status(
+    memory: Annotated[str, typer.Argument(help="Also how far its derived stores are.")] = "",
+    namespace: Namespace = "",
+    server: Server = ADDRESS,
+    token: Token = "",
+) -> None:
+    """Print what the server runs."""
+    with _client(server, token, namespace) as client:
+        found = client.status(memory)
+        out.print(f"seedbed {found.version}", highlight=False)
+        for part in found.parts:
+            out.print(f"  {part.part:<10} {part.state:<9} {part.restarts} restarts  {part.detail}", highlight=False)
+        for projection in found.projections:
+            behind = found.last_seq - projection.applied_seq
+            out.print(
+                f"  {projection.projection:<10} {projection.applied_seq} of {found.last_seq}"
+                f"{f', {behind} to go' if behind else ''}{f', {projection.skipped} skipped' if projection.skipped else ''}",
+                highlight=False,
+            )
+
+
+@models_app.command("list")
+def models_list() -> None:
+    """List the models of the manifest."""
+    from seedbed_server.models.manifest import models
+    from seedbed_server.models.weights import verify
+
+    root = configuration.models_dir(configuration.load())
+    for model in models():
+        here = "here" if not verify(root, [model]) else "missing"
+        out.print(f"{model.name:<20} {model.role:<8} {model.licence:<12} {model.size / 1e6:6.1f} MB  {here}", highlight=False)
+
+
+@models_app.command("pull")
+def models_pull() -> None:
+    """Fetch the models that are missing, and verify every file."""
+    from seedbed_server.app.pulling import pull_with_progress
+
+    raise typer.Exit(pull_with_progress(configuration.models_dir(configuration.load()), err))
+
+
+@models_app.command("verify")
+def models_verify() -> None:
+    """Hash every model file and compare it with the manifest."""
+    from seedbed_server.models.weights import HOW_TO_GET, verify
+
+    problems = verify(configuration.models_dir(configuration.load()))
+    for problem in problems:
+        err.print(problem, highlight=False, markup=False)
+    if problems:
+        err.print(HOW_TO_GET, highlight=False)
+        raise typer.Exit(MODELS)
+    out.print("all model files are here and unaltered")
+
+
+@eval_app.command("recall")
+def eval_recall(
+    dataset: Annotated[Path, typer.Argument(help="JSON Lines, gzipped or not, a conversation a line.")],
+    rankings: Annotated[Path, typer.Option(help="Where the rankings go, as JSON Lines.")],
+    max_tokens: Annotated[int, typer.Option(help="Budget of each seed.")] = 2000,
+    limit: Annotated[int, typer.Option(help="Hits per question.")] = 50,
+    server: Server = ADDRESS,
+    token: Token = "",
+) -> None:
+    """Write every conversation, ask every question, and keep what came back."""
+    from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn
+
+    from seedbed_server.app.evaluate import Options, evaluate
+
+    started = time.perf_counter()
+    columns = (*Progress.get_default_columns(), MofNCompleteColumn(), TimeElapsedColumn())
+    with _client(server, token) as client, Progress(*columns, console=err) as progress:
+        answered = evaluate(client, Options(dataset, rankings, limit, max_tokens), progress)
+    out.print(f"{answered} questions in {time.perf_counter() - started:.0f} s: {rankings}", highlight=False)
+
+
+@app.command()
+def version() -> None:
+    """Print the version."""
+    out.print(__version__, highlight=False)
+
+
+def main() -> Any:
+    """Run the command line."""
+    if "SEEDBED_TRACE" not in os.environ:
+        sys.tracebacklimit = 0
+    return app()
+
+

@@ -1,0 +1,127 @@
+"""``seedbed eval recall``: a labelled data set through the public API, rankings out.
+
+A data set is JSON Lines, gzipped or not, a conversation a line: ``conversation``,
+``messages`` (``id``, ``session``, ``role``, ``name``, ``content``, ``time``) and
+``questions`` (``id``, ``query``, and optionally ``before``: the question is asked
+in the middle of the conversation, ahead of that message). A line of rankings is
+``{"id", "hits": [message ids], "seed": {"ids", "tokens"}, "ms"}``; ``ms`` is the
+time of the Recall call as the caller sees it.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import time
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import groupby
+from pathlib import Path
+from typing import IO, Any, cast
+
+from rich.progress import Progress
+
+from seedbed import Client, Hybrid, Message, Vector
+from seedbed.client import RemoteMemory
+from seedbed_server.app.waiting import wait_applied
+
+BATCH = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to evaluate: ``limit`` hits a question, ``max_tokens`` for the seed."""
+
+    dataset: Path
+    rankings: Path
+    limit: int
+    max_tokens: int
+
+
+def evaluate(client: Client, options: Options, progress: Progress) -> int:
+    """Write the rankings of every question; returns how many. The memories are deleted afterwards."""
+    run = uuid.uuid4().hex[:8]
+    answered = 0
+    conversations = list(_conversations(options.dataset))
+    asked = sum(len(conversation["questions"]) for conversation in conversations)
+    written = sum(len(conversation["messages"]) for conversation in conversations)
+    bars = progress.add_task("messages", total=written), progress.add_task("questions", total=asked)
+    with options.rankings.open("w", encoding="utf-8") as out:
+        for conversation in conversations:
+            name = f"eval-{run}/{conversation['conversation']}"
+            trial = Trial(client, name, Hybrid(Vector(k=options.limit), max_tokens=options.max_tokens))
+            for line in _answers(trial, conversation, options, progress, bars):
+                out.write(json.dumps(line, ensure_ascii=False) + "\n")
+                answered += 1
+            client.delete_memory(name)
+    return answered
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One conversation under evaluation, as a memory of its own."""
+
+    client: Client
+    name: str
+    variant: Hybrid
+
+    def memory(self, session: str = "default") -> RemoteMemory:
+        """Return a handle on the memory."""
+        return self.client.memory(self.name, self.variant, session=session)
+
+
+def _answers(
+    trial: Trial, conversation: dict[str, Any], options: Options, progress: Progress, bars: tuple[Any, Any]
+) -> Iterator[dict[str, Any]]:
+    """Write the conversation up to each question, wait until it is applied, and ask."""
+    messages = conversation["messages"]
+    place = {message["id"]: at for at, message in enumerate(messages)}
+    due = sorted(conversation["questions"], key=lambda q: place.get(q.get("before"), len(messages)))
+    done = 0
+    for question in due:
+        upto = place.get(question.get("before"), len(messages))
+        if done < upto:
+            _write(trial, messages[done:upto])
+            progress.advance(bars[0], upto - done)
+            done = upto
+            wait_applied(trial.client, trial.name)
+        yield _ask(trial.memory(), question, options)
+        progress.advance(bars[1])
+    if done < len(messages):
+        _write(trial, messages[done:])
+        progress.advance(bars[0], len(messages) - done)
+
+
+def _write(trial: Trial, rows: list[dict[str, Any]]) -> None:
+    for session, group in groupby(rows, key=lambda row: row["session"]):
+        batch = [_message(row) for row in group]
+        for start in range(0, len(batch), BATCH):
+            trial.memory(session).write(batch[start : start + BATCH])
+
+
+def _message(row: dict[str, Any]) -> Message:
+    said = datetime.fromisoformat(row["time"]) if row.get("time") else None
+    return Message(row["role"], (row["content"],), row.get("name", ""), time=said, id=row["id"])
+
+
+def _ask(memory: RemoteMemory, question: dict[str, Any], options: Options) -> dict[str, Any]:
+    started = time.perf_counter()
+    recalled = memory.recall(question["query"], k=options.limit)
+    took = (time.perf_counter() - started) * 1000
+    seed = memory.seed(question["query"], max_tokens=options.max_tokens)
+    return {
+        "id": question["id"],
+        "hits": [hit.message.id for hit in recalled.hits],
+        "seed": {"ids": list(seed.source_ids), "tokens": seed.tokens},
+        "ms": round(took, 2),
+    }
+
+
+def _conversations(path: Path) -> Iterator[dict[str, Any]]:
+    opened = gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
+    with cast("IO[str]", opened) as lines:
+        for line in lines:
+            if line.strip():
+                yield json.loads(line)

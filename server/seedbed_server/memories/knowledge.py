@@ -1,0 +1,99 @@
+"""Entity and KnowledgeGraph: what is known about those whom the query is about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from seedbed.messages import Message
+from seedbed.seeds import Item, Shown
+from seedbed.variants import Entity as EntityVariant
+from seedbed.variants import KnowledgeGraph
+
+from seedbed_server.log import Log
+from seedbed_server.memories.recency import recent
+from seedbed_server.memories.sentences import sentence
+from seedbed_server.memories.view import Answer, View
+from seedbed_server.projections.entities import Entity
+from seedbed_server.projections.graph import Graphs, MemoryGraph
+from seedbed_server.projections.triples import Fact
+
+# Messages in which those who are spoken of are looked for, when the query names nobody.
+_LOOK_BACK = 4
+_FACTS_PER_NOTE = 6
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgePart:
+    """Shows notes and facts; each stands on messages that are in the log now."""
+
+    log: Log
+    graphs: Graphs
+
+    async def show(self, view: View, part: EntityVariant | KnowledgeGraph) -> Answer:
+        """Show what is known, and the newest messages of the session after it."""
+        graph = await self._graph(view)
+        asked = await self._asked_about(view, graph)
+        shown = await recent(view, part.recent)
+        if isinstance(part, EntityVariant):
+            items = await self._notes(view, graph, asked[: part.max_entities])
+            return Answer(Shown("entity", items, shown), graph.applied_seq)
+        facts = [ranked.fact for ranked in graph.facts_around([entity.id for entity in asked], part.max_facts)]
+        return Answer(Shown("knowledge_graph", await self._facts(view, facts), shown), graph.applied_seq)
+
+    async def _graph(self, view: View) -> MemoryGraph:
+        ask = view.ask
+        if ask.valid_at is None and ask.known_at is None:
+            return await self.graphs.get(view.key)
+        return await self.graphs.as_of(view.key, valid_at=_seconds(ask.valid_at), known_at=_seconds(ask.known_at))
+
+    async def _asked_about(self, view: View, graph: MemoryGraph) -> list[Entity]:
+        """Whom the query names; when it names nobody, who was spoken of, and spoke, last."""
+        named = graph.entities_in(view.ask.query)
+        if named:
+            return named
+        last = await view.tail(_LOOK_BACK)
+        return graph.entities_in(" ".join(f"{message.text} , {message.name} ," for message in reversed(last)))
+
+    async def _facts(self, view: View, facts: Sequence[Fact]) -> tuple[Item, ...]:
+        sources = await self.log.by_seqs(view.key, sorted({seq for fact in facts for seq in fact.seqs}))
+        items = [_fact_item(fact, sources, rank) for rank, fact in enumerate(facts)]
+        return tuple(item for item in items if item.source_ids)
+
+    async def _notes(self, view: View, graph: MemoryGraph, entities: Sequence[Entity]) -> tuple[Item, ...]:
+        sources = await self.log.by_seqs(view.key, sorted({seq for entity in entities for seq in entity.seqs}))
+        return tuple(
+            item
+            for rank, entity in enumerate(entities)
+            if (item := _note_item(entity, graph, sources, rank)).source_ids
+        )
+
+
+def _fact_item(fact: Fact, sources: dict[int, Message], rank: int) -> Item:
+    return Item(
+        origin="knowledge_graph",
+        kind="fact",
+        text=sentence(fact),
+        time=datetime.fromtimestamp(fact.last_said, UTC),
+        score=1.0 / (rank + 1),
+        source_ids=tuple(sources[seq].id for seq in fact.seqs if seq in sources),
+    )
+
+
+def _note_item(entity: Entity, graph: MemoryGraph, sources: dict[int, Message], rank: int) -> Item:
+    facts = [ranked.fact for ranked in graph.facts_around([entity.id], _FACTS_PER_NOTE, hops=1)]
+    known = "; ".join(sentence(fact) for fact in facts if any(seq in sources for seq in fact.seqs))
+    seen = f"mentioned {entity.mention_count} {'time' if entity.mention_count == 1 else 'times'}"
+    return Item(
+        origin="entity",
+        kind="note",
+        text=f"{entity.name} ({entity.type}), {seen}{': ' if known else ''}{known}",
+        time=datetime.fromtimestamp(entity.last_seen, UTC),
+        score=1.0 / (rank + 1),
+        source_ids=tuple(sources[seq].id for seq in sorted(entity.seqs) if seq in sources),
+    )
+
+
+def _seconds(time: datetime | None) -> float | None:
+    return None if time is None else time.timestamp()

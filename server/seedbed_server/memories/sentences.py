@@ -1,0 +1,50 @@
+"""A fact as a line that a model reads well: "Maya lives in Porto", "Maya does not eat shellfish"."""
+
+from __future__ import annotations
+
+from seedbed_server.models.vocabulary import relation
+from seedbed_server.projections.triples import Fact
+
+# Predicates that are said in the past already, by their first word.
+_PAST = frozenset({"moved", "used", "had"})
+_IRREGULAR = {"be": "is", "have": "has", "do": "does", "go": "goes"}
+_SIBILANT = ("s", "x", "z", "ch", "sh")
+_MODAL = {"planned": "plans to", "possible": "may"}
+
+
+def sentence(fact: Fact) -> str:
+    """Return the fact as a clause in the third person, without a full stop."""
+    first, _, rest = fact.predicate.partition(" ")
+    if relation(fact.predicate) or first == "favorite":
+        return _belonging(fact)
+    tail = " ".join(part for part in (rest, fact.object) if part)
+    return f"{fact.subject} {_verb(first, fact)} {tail}"
+
+
+def _belonging(fact: Fact) -> str:
+    """Say what belongs to whom: "Maya's sister is Elena"."""
+    verb = {"planned": "is to be", "possible": "may be"}.get(fact.modality, "is")
+    return f"{fact.subject}'s {fact.predicate} {verb}{' not' if fact.negated else ''} {fact.object}"
+
+
+def _verb(verb: str, fact: Fact) -> str:
+    if fact.modality in _MODAL:
+        modal = _MODAL[fact.modality]
+        if not fact.negated:
+            return f"{modal} {verb}"
+        return f"plans not to {verb}" if fact.modality == "planned" else f"may not {verb}"
+    if verb in _PAST:
+        return f"never {verb}" if fact.negated else verb
+    if verb in ("be", "can"):
+        return ("is" if verb == "be" else verb) + (" not" if fact.negated else "")
+    return f"does not {verb}" if fact.negated else _third_person(verb)
+
+
+def _third_person(verb: str) -> str:
+    if verb in _IRREGULAR:
+        return _IRREGULAR[verb]
+    if verb.endswith(_SIBILANT):
+        return f"{verb}es"
+    if verb.endswith("y") and verb[-2:-1] not in "aeiou":
+        return f"{verb[:-1]}ies"
+    return f"{verb}s"

@@ -1,0 +1,88 @@
+"""Summary and SummaryBuffer: what went before, in short, and the newest messages in full."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+
+from seedbed.messages import Message
+from seedbed.recency import buffer, token_buffer
+from seedbed.seeds import Item, Shown
+from seedbed.tokens import count, cut
+from seedbed.variants import Summary, SummaryBuffer
+
+from seedbed_server.memories.view import Answer, View
+from seedbed_server.projections.summaries import Checkpoint, Summaries
+
+log = logging.getLogger(__name__)
+
+# How long a seed waits for a summary that is not there yet, in seconds. An extractive one takes a fraction of it.
+PATIENCE = 2.0
+# Of a SummaryBuffer's budget, the part that the summary may take.
+SUMMARY_SHARE = 3
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryPart:
+    """Shows a summary of what is folded. Nothing is left out that no committed summary covers."""
+
+    summaries: Summaries
+
+    async def show(self, view: View, part: Summary | SummaryBuffer) -> Answer:
+        """Show the session through a summary.
+
+        When one is due and cannot be had in time, everything that is not folded
+        is shown in full, as far as the budget goes, and the part is degraded.
+        """
+        if isinstance(part, Summary):
+            return await self._show_summary(view, part)
+        return await self._show_buffer(view, part)
+
+    async def _show_summary(self, view: View, part: Summary) -> Answer:
+        """At most ``threshold`` messages stand beside the summary of all before them."""
+        said = buffer(await view.tail_within(None), system=view.record.system)
+        if len(said) <= part.threshold:
+            return Answer(Shown("summary", recent=said))
+        due = said[len(said) - part.threshold - 1].seq
+        found, complete = await self._covering(view, due)
+        rest = tuple(message for message in said if found is None or message.seq > found.upto_seq)
+        return Answer(Shown("summary", _items("summary", found, None), rest, degraded=not complete))
+
+    async def _show_buffer(self, view: View, part: SummaryBuffer) -> Answer:
+        """The newest messages that fit beside a summary of all before them; no summary while all fit."""
+        budget = part.max_tokens if view.budget is None else min(part.max_tokens, view.budget)
+        system = view.record.system
+        messages = await view.tail_within(budget)
+        said = buffer(messages, system=system)
+        if _fits(said, token_buffer(messages, budget, system=system)):
+            return Answer(Shown("summary_buffer", recent=said))
+        share = max(0, budget - count(system)) // SUMMARY_SHARE
+        tail = token_buffer(messages, budget - share, system=system)
+        before = [message.seq for message in said if not tail or message.seq < tail[0].seq]
+        if not before:  # the newest message alone is too large, and comes cut
+            return Answer(Shown("summary_buffer", recent=tail, truncated=True))
+        found, complete = await self._covering(view, before[-1])
+        return Answer(
+            Shown("summary_buffer", _items("summary_buffer", found, share), tail, degraded=not complete),
+        )
+
+    async def _covering(self, view: View, seq: int) -> tuple[Checkpoint | None, bool]:
+        """Find a summary that covers the message ``seq``, making it if need be; False if there is none in time."""
+        session = view.ask.session
+        found = await self.summaries.summary(view.key, session, covering=seq)
+        if found is None or found.upto_seq < seq:
+            await self.summaries.fold(view.key, session, seq)
+            await self.summaries.wait_folded(view.key, session, timeout=PATIENCE)
+            found = await self.summaries.summary(view.key, session, covering=seq)
+        return found, found is not None and found.upto_seq >= seq
+
+
+def _fits(said: tuple[Message, ...], kept: tuple[Message, ...]) -> bool:
+    return said == kept
+
+
+def _items(origin: str, found: Checkpoint | None, max_tokens: int | None) -> tuple[Item, ...]:
+    if found is None or not found.text:
+        return ()
+    text = found.text if max_tokens is None else cut(found.text, max_tokens)
+    return (Item(origin, "summary", text, source_ids=found.source_ids),)

@@ -1,0 +1,40 @@
+"""Vector: the past messages that answer the query."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from seedbed.seeds import Item, Shown
+from seedbed.variants import Vector
+from seedbed_server.memories.view import Answer, View
+from seedbed_server.recall import Found, Recall, Search
+
+
+@dataclass(frozen=True, slots=True)
+class VectorPart:
+    """Shows what recall finds, over all sessions, best first; the packer puts it in the order of time."""
+
+    recall: Recall
+
+    async def show(self, view: View, part: Vector, known: frozenset[str]) -> Answer:
+        """Recall ``k`` messages besides those in ``known``, which the seed shows anyway."""
+        k = part.k or Vector().k
+        search = Search(view.ask.query, k + len(known), upto_seq=view.upto_seq)
+        ranking = await self.recall.search(view.record, search)
+        hits = [hit for hit in ranking.hits if hit.message.id not in known][:k]
+        shown = Shown("vector", tuple(map(_item, hits)), degraded=bool(ranking.degraded_legs))
+        return Answer(shown, ranking.applied_seq)
+
+
+def _item(hit: Found) -> Item:
+    message = hit.message
+    return Item(
+        origin="vector",
+        kind="recalled",
+        text=message.text,
+        name=message.name,
+        role=message.role,
+        time=message.time,
+        score=hit.score,
+        source_ids=(message.id,),
+    )

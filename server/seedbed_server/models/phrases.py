@@ -1,0 +1,189 @@
+"""What a noun phrase stands for: the two ends of a claim.
+
+A pronoun of the first or second person is the speaker or the listener; any
+other pronoun is nobody we know, and never becomes an end. "My sister" is
+"Maya's sister" here, which says whose, and is not an entity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from spacy.tokens import Doc, Token
+
+from .entities import Names
+from .relations import Relation, holder_of
+from .vocabulary import TIME_NOUNS, VAGUE_NOUNS, relation
+
+LONGEST_OBJECT = 6
+"""Words of the longest object; a longer phrase is no name for anything."""
+
+_FIRST = {"i", "me", "myself", "mine", "we", "us", "ourselves", "i'm", "im"}
+_SECOND = {"you", "yourself", "u", "ya", "yourselves"}
+_MINE = {"my", "our", "mine", "ours"}
+_YOURS = {"your", "ur", "yours"}
+_PRONOUN_TAGS = {"PRP", "PRP$", "WP", "WP$", "WDT", "EX", "DT", "WRB", "PDT"}
+_NOT_NOUNS = {"it", "he", "she", "they", "them", "him", "her", "this", "that", "these", "those", "what", "who", "'s", "im", "ya"}
+_MODIFIERS = {"amod", "compound", "nummod", "nmod", "quantmod", "poss", "case", "advmod", "npadvmod", "punct"}
+_DROPPED_TAGS = {"DT", "PDT", "PRP$", "WP$", "WDT", "_SP", "UH"}
+_NUMBERED = {"nummod"}
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One end of a claim."""
+
+    text: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """One piece of a turn, parsed: who speaks to whom, and what is named in it."""
+
+    doc: Doc
+    names: Names
+    speaker: str
+    listener: str
+    quoted: frozenset[int]
+    relations: list[Relation] = field(default_factory=list)
+
+    def person(self, token: Token) -> Node | None:
+        """Who a pronoun of the first or second person is; None for any other, or inside a quotation."""
+        if token.i in self.quoted:
+            return None
+        word = token.lower_
+        name = self.speaker if word in _FIRST or word in _MINE else self.listener if word in _SECOND | _YOURS else ""
+        return Node(name, "person") if name else None
+
+    def agent(self, token: Token) -> Node | None:
+        """Who acts: a speaker, a name, "Maya's sister"; None for anything less certain."""
+        if token.tag_ in {"PRP", "PRP$"} or token.lower_ in _FIRST | _SECOND:
+            return self.person(token)
+        name = self.names.at(token)
+        if name is not None:
+            return None if name.type == "date" or is_vocative(token) else Node(name.text(self.doc), name.type)
+        return self.relative(token)
+
+    def relative(self, noun: Token) -> Node | None:
+        """ "Maya's sister" for "my sister", or the name that stands beside it; None for other nouns."""
+        if not noun.tag_.startswith("NN") or (word := relation(noun.text)) is None:
+            return None
+        for found in self.relations:
+            if found.noun == noun and noun.i < found.name.i and (name := self.names.at(found.name)):
+                return Node(name.text(self.doc), name.type)
+        holder = holder_of(noun)
+        owner = self.owner(holder) if holder is not None else None
+        if owner is None:
+            return None
+        said = [child.text for child in noun.lefts if child.dep_ in {"amod", "compound"} and child.text.isalpha()]
+        return Node(f"{owner.text}'s {' '.join([*said[-2:], word])}", "person")
+
+    def owner(self, holder: Token) -> Node | None:
+        """Who a possessive stands for: "my", "Elena's", "my sister's"; None for "her"."""
+        if holder.tag_ == "PRP$" or holder.lower_ in _MINE | _YOURS:
+            return self.person(holder)
+        return self.agent(holder)
+
+    def thing(self, token: Token, subject: Node) -> Node | None:
+        """What a phrase names: a person, a name, or a plain phrase; None if it names nothing."""
+        if token.tag_ == "PRP" or token.lower_ in _FIRST | _SECOND:
+            found = self.person(token)
+            return None if found is None or found.text == subject.text else found
+        name = self.names.at(token)
+        if name is not None and name.type != "date" and not (name.type == "organisation" and _is_adjective(token)):
+            return None if is_vocative(token) else Node(name.text(self.doc), name.type)
+        if relation(token.text) is not None and (holder := holder_of(token)) is not None:
+            found = self.relative(token)
+            if found is None and (holder.tag_ == "PRP$" or holder.i in self.quoted):
+                return None
+            if found is not None:
+                return found
+        if any(child.dep_ == "compound" and relation(child.text) for child in token.lefts) and holder_of(token):
+            return None  # "my sister elena", written low: whose name it is cannot be told from a word for a thing
+        text = self.phrase(token, subject)
+        return Node(text, "other") if text else None
+
+    def phrase(self, head: Token, subject: Node | None = None) -> str:
+        """The words of a noun phrase, without articles; empty if it names nothing."""
+        if head.tag_ in _PRONOUN_TAGS or head.lower_ in VAGUE_NOUNS | _NOT_NOUNS | TIME_NOUNS:
+            return ""
+        if not any(map(str.isalpha, head.text)) or (name := self.names.at(head)) is not None and name.type == "date":
+            return ""
+        words = self._words(head)
+        if not 1 <= len(words) <= LONGEST_OBJECT:
+            return ""
+        text = self.doc[words[0].i : words[-1].i + 1].text
+        if words[-1].i - words[0].i + 1 != len(words):
+            text = " ".join(word.text for word in words)
+        owner = self._other_owner(head, subject)
+        return f"{owner}'s {text}" if owner else " ".join(text.split()).strip(" .,-")
+
+    def _other_owner(self, head: Token, subject: Node | None) -> str:
+        holder = holder_of(head)
+        if holder is None or holder.tag_ != "PRP$":
+            return ""
+        owner = self.owner(holder)
+        return owner.text if owner is not None and (subject is None or owner.text != subject.text) else ""
+
+    def _words(self, head: Token) -> list[Token]:
+        words = [*self._before(head), head]
+        for child in head.rights:
+            if child.dep_ == "prep" and child.lower_ == "of":
+                inner = next((each for each in child.children if each.dep_ == "pobj"), None)
+                if inner is None or inner.tag_ in {"PRP", "DT", "WP"}:
+                    return []
+                words += [child, *self._words(inner)]
+        return words
+
+    def _before(self, head: Token) -> Iterator[Token]:
+        for child in head.lefts:
+            if child.dep_ not in _MODIFIERS or child.tag_ in _DROPPED_TAGS or child.lower_ in {"such", "own"}:
+                continue
+            if child.dep_ == "punct" and child.text != "-":
+                continue
+            yield from (token for token in child.subtree if token.tag_ not in _DROPPED_TAGS)
+
+
+def is_vocative(token: Token) -> bool:
+    """Whether a name is called, not spoken of: "thanks, Elena!"."""
+    doc = token.doc
+    first, last = token.i, token.i
+    while first > 0 and doc[first - 1].dep_ == "compound" and doc[first - 1].head == token:
+        first -= 1
+    before = doc[first - 1].text if first > 0 else ""
+    after = doc[last + 1].text if last + 1 < len(doc) else "."
+    if token.dep_ in {"appos", "conj"}:
+        return False
+    return (before == "," and after in {".", "!", "?", ",", "…", "..."} and not token.conjuncts) or (
+        token.dep_ in {"npadvmod", "intj", "vocative"}
+    )
+
+
+def _is_adjective(token: Token) -> bool:
+    """Whether a token of a nationality or faith describes another: "Italian" in "Italian food"."""
+    return token.dep_ in {"amod", "compound", "nmod"}
+
+
+def each_of(token: Token) -> Iterator[Token]:
+    """A noun and what is joined to it by "and" or "or", without verbs."""
+    yield token
+    for child in token.children:
+        if child.dep_ == "conj" and not child.tag_.startswith("VB") and child.tag_ not in {"RB", "IN"}:
+            yield from each_of(child)
+
+
+def quoted_tokens(doc: Doc) -> frozenset[int]:
+    """The tokens between double quotation marks: their "I" is somebody else."""
+    inside: set[int] = set()
+    opened: int | None = None
+    for token in doc:
+        if token.text not in {'"', "“", "”", "``", "''", "«", "»"}:
+            continue
+        if opened is None:
+            opened = token.i
+        else:
+            inside.update(range(opened, token.i))
+            opened = None
+    return frozenset(inside)

@@ -1,0 +1,136 @@
+"""Who is whose: "my sister Elena", "Elena is my sister", "a dog named Biscuit".
+
+A relation names people (and pets) that a tagger overlooks, and it is a claim of
+its own; so it is read before both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from spacy.tokens import Doc, Token
+
+from .vocabulary import NOT_NAMES, PETS, relation, singular
+
+_NAMING = {"named", "called"}
+_HAVING = {"have", "has", "had", "got", "get", "adopted", "bought", "'ve"}
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """``name`` (a proper noun) is the ``predicate`` of ``holder``.
+
+    ``holder`` is the possessor's token ("my", "Elena"), or the subject of the
+    having; ``noun`` the word that says the relation.
+    """
+
+    holder: Token
+    predicate: str
+    name: Token
+    noun: Token
+    type: str
+    negated: bool = False
+
+
+def relations(doc: Doc) -> list[Relation]:
+    """All relations of a text, in order; each name once per holder and predicate."""
+    found: dict[tuple[int, str, int], Relation] = {}
+    for token in doc:
+        predicate = relation(token.text) if token.tag_.startswith("NN") else None
+        if predicate is None:
+            continue
+        kind = "other" if token.lower_ in PETS else "person"
+        for holder, name, negated in _readings(token):
+            key = (holder.i, predicate, name.i)
+            found.setdefault(key, Relation(holder, singular(predicate), name, token, kind, negated))
+    return list(found.values())
+
+
+def _readings(noun: Token) -> Iterator[tuple[Token, Token, bool]]:
+    """(holder, name, negated) of every way in which a noun joins a name."""
+    head = noun.head
+    holder = holder_of(noun)
+    if noun.dep_ == "compound" and is_name(head) and head.i > noun.i and (holder := holder_of(head)):
+        yield holder, head, False  # "my sister Elena", parsed as one name
+        return
+    owner = holder or _haver(noun)
+    if owner is None:
+        return
+    yield from ((owner, name, False) for name in _named_after(noun))
+    yield from ((owner, name, False) for name in _beside(noun))
+    if holder is not None:
+        yield from _equated(noun, holder)
+
+
+def _beside(noun: Token) -> Iterator[Token]:
+    """ "my sister Elena", "three kids: Ann, Ben and Cleo": the names."""
+    for child in noun.children:
+        if child.dep_ == "appos" and is_name(child):
+            yield from _listed(child)
+
+
+def _listed(name: Token) -> Iterator[Token]:
+    """A name and those that follow it in a list."""
+    yield name
+    for child in name.children:
+        if child.dep_ in {"appos", "conj"} and child.i > name.i and is_name(child):
+            yield from _listed(child)
+
+
+def _equated(noun: Token, holder: Token) -> Iterator[tuple[Token, Token, bool]]:
+    """ "Elena is my sister", "my sister is Elena", "my sister's name is Elena"."""
+    subject = noun
+    if noun.dep_ == "poss" and noun.head.lower_ == "name":
+        subject = noun.head
+    verb = subject.head
+    if verb.lower_ not in {"is", "'s", "’s", "was", "be", "are", "were", "called"}:
+        return
+    negated = any(child.dep_ == "neg" for child in verb.children)
+    if subject.dep_ in {"nsubj", "nsubjpass"}:
+        others = [child for child in verb.children if child.dep_ in {"attr", "oprd"} and child.i > subject.i]
+    elif subject.dep_ == "attr" and subject is noun:
+        others = [child for child in verb.children if child.dep_ == "nsubj"]
+    else:
+        return
+    for other in others:
+        if is_name(other) and not _asked(verb):
+            yield holder, other, negated
+
+
+def _named_after(noun: Token) -> Iterator[Token]:
+    """ "a dog named Biscuit" and "dogs called Max and Rex": the names."""
+    for child in noun.children:
+        if child.lower_ in _NAMING and child.dep_ in {"acl", "relcl"}:
+            for name in child.children:
+                if name.dep_ in {"oprd", "dobj", "attr"} and is_name(name):
+                    yield from _listed(name)
+
+
+def _haver(noun: Token) -> Token | None:
+    """The subject of "have a NOUN"."""
+    while noun.dep_ == "conj":
+        noun = noun.head
+    verb = noun.head
+    if noun.dep_ != "dobj" or verb.lower_ not in _HAVING or _asked(verb):
+        return None
+    return next((child for child in verb.children if child.dep_ == "nsubj"), None)
+
+
+def _asked(verb: Token) -> bool:
+    return verb.sent[-1].text == "?"
+
+
+def holder_of(noun: Token) -> Token | None:
+    """The possessor of a noun: the token of "my" or of "Elena" in "Elena's"."""
+    return next((child for child in noun.children if child.dep_ == "poss"), None)
+
+
+def is_name(token: Token) -> bool:
+    """A proper noun that is written as a name and is no interjection."""
+    return (
+        token.tag_ in {"NNP", "NNPS"}
+        and token.text[:1].isupper()
+        and token.lower_ not in NOT_NAMES
+        and relation(token.text) is None
+    )

@@ -1,0 +1,158 @@
+"""The child that reads texts with spaCy: names and claims of every turn.
+
+Runs alone in its process, so one reader uses the pipeline at a time. Texts are
+read in micro-batches, each in a memory zone of its own, or the pipeline's store
+of strings would grow with every new word; nothing of spaCy outlives its batch.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import spacy
+from spacy.language import Language
+from spacy.tokens import Doc
+from thinc.api import NumpyOps
+
+from .contract import Claim, Extraction, Span, Turn
+from .entities import find_names
+from .lemmas import Lemmas
+from .phrases import Scene, quoted_tokens
+from .reading import Piece, pieces
+from .relations import relations
+from .triples import Triples
+
+logger = logging.getLogger(__name__)
+
+UNUSED_PIPES = ["senter", "attribute_ruler", "lemmatizer"]
+"""Left out: sentences come from the parser, and `Lemmas` reads the lemmatizer's tables on demand."""
+
+BATCH_PIECES = 32
+BATCH_CHARACTERS = 8_000
+"""A micro-batch ends at either: a quarter of a second, the longest that an urgent request waits."""
+
+CLAIMS_LIMIT = 500
+"""Claims of one turn that are kept."""
+
+
+@dataclass(slots=True)
+class _Read:
+    """What has been read of one turn so far."""
+
+    turn: Turn
+    entities: list[Span] = field(default_factory=list)
+    claims: dict[tuple[str, str, str, bool], Claim] = field(default_factory=dict)
+    failed: bool = False
+
+
+class TaggerWorker:
+    """Operations of the child process "tagger"."""
+
+    def __init__(self, nlp: Language) -> None:
+        self._nlp = nlp
+        self._triples = Triples(Lemmas(nlp))
+
+    def extract(self, turns: Sequence[Mapping[str, Any]]) -> Generator[None, None, list[dict[str, Any] | None]]:
+        """Reads turns (`Turn.to_wire`) into `Extraction.to_wire`, in order; None for one that cannot be read.
+
+        Yields between micro-batches, so that something more urgent may go first.
+        """
+        reads = [_accept(wire) for wire in turns]
+        for batch in _batches(reads):
+            self._read(batch)
+            yield
+        return [_result(read) for read in reads]
+
+    def _read(self, batch: list[tuple[_Read, Piece]]) -> None:
+        """Reads one micro-batch; if the pipeline fails on it, piece by piece."""
+        try:
+            found = self._parse(batch)
+        except Exception:  # noqa: BLE001  one text must never cost the others; which error says nothing
+            logger.warning("tagger: batch failed, reading its texts one by one")
+            found = [self._parse_alone(each) for each in batch]
+        for (read, _), result in zip(batch, found, strict=True):
+            if result is None:
+                read.failed = True
+                continue
+            spans, claims = result
+            read.entities.extend(spans)
+            for claim in claims:
+                read.claims.setdefault((claim.subject, claim.predicate, claim.object, claim.negated), claim)
+
+    def _parse_alone(self, each: tuple[_Read, Piece]) -> tuple[list[Span], list[Claim]] | None:
+        try:
+            return self._parse([each])[0]
+        except Exception:  # noqa: BLE001  counted as skipped by the caller
+            logger.warning("tagger: text skipped")
+            return None
+
+    def _parse(self, batch: list[tuple[_Read, Piece]]) -> list[tuple[list[Span], list[Claim]] | None]:
+        with self._nlp.memory_zone():
+            docs = self._nlp.pipe([piece.text for _, piece in batch], batch_size=len(batch))
+            return [self._understand(read.turn, piece, doc) for (read, piece), doc in zip(batch, docs, strict=True)]
+
+    def _understand(self, turn: Turn, piece: Piece, doc: Doc) -> tuple[list[Span], list[Claim]]:
+        related = relations(doc)
+        names = find_names(doc, [name for name in (turn.speaker, turn.listener) if name], related)
+        spans = names.spans(piece.start)
+        if not piece.said:
+            return spans, []
+        scene = Scene(doc, names, turn.speaker, turn.listener, quoted_tokens(doc), related)
+        return spans, self._triples.of(scene)
+
+
+def create(settings: Mapping[str, Any]) -> TaggerWorker:
+    """Loads the pipeline from ``settings["model_dir"]``, an absolute path.
+
+    Raises KeyError without that setting, OSError if there is no model.
+    """
+    nlp = spacy.load(settings["model_dir"], disable=UNUSED_PIPES)
+    _multiply_with_numpy(nlp)
+    worker = TaggerWorker(nlp)
+    for _ in worker.extract([Turn("Warm up.", "", "", None).to_wire()]):
+        pass
+    return worker
+
+
+def _multiply_with_numpy(nlp: Language) -> None:
+    """NumPy's BLAS multiplies these matrices half as fast again as the one that spaCy brings."""
+    ops = NumpyOps(use_blis=False)
+    for _, pipe in nlp.pipeline:
+        model = getattr(pipe, "model", None)
+        for node in model.walk() if model is not None else ():
+            node.ops = ops
+
+
+def _accept(wire: Mapping[str, Any]) -> _Read:
+    try:
+        return _Read(Turn.from_wire(wire))
+    except (KeyError, TypeError, ValueError):
+        logger.warning("tagger: turn not understood")
+        return _Read(Turn("", "", "", None), failed=True)
+
+
+def _batches(reads: list[_Read]) -> Iterator[list[tuple[_Read, Piece]]]:
+    """The pieces of all turns, in micro-batches."""
+    batch: list[tuple[_Read, Piece]] = []
+    size = 0
+    for read in reads:
+        for piece in pieces(read.turn.text):
+            batch.append((read, piece))
+            size += len(piece.text)
+            if len(batch) >= BATCH_PIECES or size >= BATCH_CHARACTERS:
+                yield batch
+                batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _result(read: _Read) -> dict[str, Any] | None:
+    """The reply for one turn. Spans carry the words of the message as it was written."""
+    if read.failed:
+        return None
+    text = read.turn.text
+    spans = [Span(text[s.start : s.end], s.type, s.start, s.end) for s in read.entities]
+    return Extraction(tuple(spans), tuple(list(read.claims.values())[:CLAIMS_LIMIT])).to_wire()

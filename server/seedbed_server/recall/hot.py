@@ -1,0 +1,204 @@
+"""One memory, loaded for recall: its rows, its words and its vectors, in arrays.
+
+A row is a message. Rows are added in the order of seq and never change; an
+erasure drops the whole hot memory, and it is loaded again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from seedbed_server.recall.layout import WEIGHTS, Floats, Layout, Mask, Rows
+from seedbed_server.recall.postings import Postings
+
+Matrix = npt.NDArray[np.float32]
+# A message of at least this many chunks is also compared chunk by chunk: the mean of so many says little of any one.
+LONG = 3
+_ROWS_AT_ONCE = 1024
+# Names that say what speaks, not who.
+GENERIC_NAMES = frozenset({"", "user", "assistant", "ai", "bot", "system", "human", "agent", "tool"})
+
+
+class Growing:
+    """A NumPy array that grows at its end, doubling its room: amortised constant time per row."""
+
+    def __init__(self, dtype: Any, width: int | None = None) -> None:
+        self._room = np.zeros((16,) if width is None else (16, width), dtype=dtype)
+        self._used = 0
+
+    def __len__(self) -> int:
+        return self._used
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held, spare room included."""
+        return self._room.nbytes
+
+    @property
+    def view(self) -> npt.NDArray[Any]:
+        """The rows in use."""
+        return self._room[: self._used]
+
+    def extend(self, rows: npt.ArrayLike) -> None:
+        """Append rows."""
+        values = np.asarray(rows, dtype=self._room.dtype)
+        need = self._used + len(values)
+        if need > len(self._room):
+            room = np.zeros((max(need, 2 * len(self._room)), *self._room.shape[1:]), dtype=self._room.dtype)
+            room[: self._used] = self.view
+            self._room = room
+        self._room[self._used : need] = values
+        self._used = need
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What recall keeps of a message: ``name`` holds the terms of the speaker's name, ``terms`` all others."""
+
+    seq: int
+    session: str
+    role: str
+    name: tuple[str, ...]
+    terms: tuple[str, ...]
+
+
+class HotMemory:
+    """The arrays of one memory. Not safe for use from two threads at once.
+
+    ``erased`` is how many messages had been erased from the memory when this was
+    loaded. ``words_upto`` and ``vectors_upto`` are the seqs up to which words
+    and vectors are here.
+    """
+
+    def __init__(self, key: int, dimensions: int, erased: int) -> None:
+        self.key = key
+        self.erased = erased
+        self.words_upto = 0
+        self.vectors_upto = 0
+        self.postings = Postings()
+        self._seqs = Growing(np.int64)
+        self._session_of = Growing(np.intp)
+        self._sessions: dict[str, int] = {}
+        self._name_of = Growing(np.intp)
+        self._names: dict[tuple[str, ...], int] = {}
+        self._generic_assistant = Growing(np.bool_)
+        self._own = Growing(np.float32, dimensions)
+        self._context = Growing(np.float32, dimensions)
+        self._chunks = Growing(np.float32, dimensions)
+        self._chunk_rows = Growing(np.intp)
+
+    def __len__(self) -> int:
+        return len(self._seqs)
+
+    @property
+    def nbytes(self) -> int:
+        """Roughly the bytes held."""
+        arrays = (self._seqs, self._session_of, self._name_of, self._own, self._context, self._chunks)
+        return self.postings.nbytes + sum(held.nbytes for held in arrays)
+
+    @property
+    def seqs(self) -> npt.NDArray[np.int64]:
+        """Seq of each row, ascending; shape (n,)."""
+        return self._seqs.view
+
+    def add(self, rows: Sequence[Row]) -> None:
+        """Append messages, in the order of seq; their vectors may follow later."""
+        for row in rows:
+            self.postings.add((*row.name, *row.terms))
+        self._seqs.extend([row.seq for row in rows])
+        self._session_of.extend([self._sessions.setdefault(row.session, len(self._sessions)) for row in rows])
+        self._name_of.extend([self._names.setdefault(row.name, len(self._names)) for row in rows])
+        self._generic_assistant.extend([row.role == "assistant" and _is_generic(row.name) for row in rows])
+        empty = np.zeros((len(rows), self._own.view.shape[1]), dtype=np.float32)
+        self._own.extend(empty)
+        self._context.extend(empty)
+
+    def add_vectors(self, seqs: Sequence[int], chunks: Sequence[Matrix], upto: int) -> None:
+        """Set the chunk vectors of messages, each of shape (chunks, dimensions), up to seq ``upto``.
+
+        The words of these messages must be here; vectors that are here already are skipped.
+        """
+        new = [at for at, seq in enumerate(seqs) if self.vectors_upto < seq <= upto]
+        rows = np.searchsorted(self.seqs, [seqs[at] for at in new])
+        for row, at in zip(rows, new, strict=True):
+            self._own.view[row] = _unit(chunks[at].mean(axis=0))
+            if len(chunks[at]) >= LONG:
+                self._chunks.extend(chunks[at])
+                self._chunk_rows.extend(np.full(len(chunks[at]), row))
+        if len(rows):
+            layout = self.layout("", None)
+            near, counts = layout.neighbours(rows)
+            touched = np.unique(near[counts])
+            self._context.view[touched] = self._around(touched, layout)
+        self.vectors_upto = max(self.vectors_upto, upto)
+
+    def layout(self, session: str, upto_seq: int | None) -> Layout:
+        """Return how the rows stand; alive are those of ``session`` (empty: of all) up to ``upto_seq``."""
+        alive = np.ones(len(self), dtype=np.bool_)
+        if session:
+            alive &= self._session_of.view == self._sessions.get(session, -1)
+        if upto_seq is not None:
+            alive &= self.seqs <= upto_seq
+        return Layout(self._session_of.view, alive)
+
+    def cosines(self, query: Matrix, layout: Layout) -> Floats:
+        """Cosine of the query, shape (dimensions,), with each row in its context; shape (n,), 0 without a vector.
+
+        The context is that of the rows alive: near the end of what a search may
+        see it is formed anew.
+        """
+        cosines = (self._context.view @ query).astype(np.float64)
+        cut = self._cut_off(layout)
+        if len(cut):
+            cosines[cut] = self._around(cut, layout) @ query
+        if len(self._chunks):
+            np.maximum.at(cosines, self._chunk_rows.view, (self._chunks.view @ query).astype(np.float64))
+        return cosines
+
+    def named(self, terms: Sequence[str]) -> Mask:
+        """Which rows are spoken by somebody whom the query's terms name; shape (n,)."""
+        asked = frozenset(terms)
+        hit = [code for name, code in self._names.items() if not _is_generic(name) and asked.intersection(name)]
+        return np.isin(self._name_of.view, hit)
+
+    @property
+    def generic_assistant(self) -> Mask:
+        """Which rows are the words of an assistant without a name of its own; shape (n,)."""
+        return self._generic_assistant.view
+
+    def _cut_off(self, layout: Layout) -> Rows:
+        """The rows alive that have a neighbour that is not."""
+        dead = np.flatnonzero(~layout.alive)
+        if not len(dead):
+            return dead
+        everyone = Layout(layout.session_of, np.ones_like(layout.alive))
+        # Of a session, seqs are cut off at one point: only its first dead rows have neighbours alive.
+        near, counts = everyone.neighbours(dead)
+        touched = np.unique(near[counts])
+        return touched[layout.alive[touched]]
+
+    def _around(self, rows: Rows, layout: Layout) -> Matrix:
+        """Vectors of rows in their context: the unit of the weighted sum of their neighbours'; (m, dimensions)."""
+        found = np.empty((len(rows), self._own.view.shape[1]), dtype=np.float32)
+        for start in range(0, len(rows), _ROWS_AT_ONCE):
+            near, counts = layout.neighbours(rows[start : start + _ROWS_AT_ONCE])
+            weights = np.where(counts, WEIGHTS, 0.0).astype(np.float32)
+            sums = np.matmul(weights[:, None, :], self._own.view[near])[:, 0, :]
+            found[start : start + _ROWS_AT_ONCE] = _unit(sums)
+        return found
+
+
+
+def _is_generic(name: tuple[str, ...]) -> bool:
+    return " ".join(name) in GENERIC_NAMES
+
+
+def _unit(vectors: Matrix) -> Matrix:
+    """Scale to unit length along the last axis; zero stays zero."""
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return vectors / np.maximum(lengths, 1e-9)

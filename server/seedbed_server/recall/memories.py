@@ -1,0 +1,142 @@
+"""The loaded memories, least recently used first to go, each kept current with the log.
+
+What a projection has applied is loaded from it. What it has not applied yet is
+read from the log and analysed here, so that a search sees every message that
+was written before it: read-your-writes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from seedbed.messages import Message
+from seedbed_server.errors import PartUnavailableError
+from seedbed_server.log import Log, MemoryRecord
+from seedbed_server.models.encoder import Encoder
+from seedbed_server.projections.lexical import Lexical, term_row
+from seedbed_server.projections.vectors import Vectors, passage
+from seedbed_server.recall.hot import HotMemory
+
+# Messages that no projection has applied yet and that a search encodes itself, before it answers. More than these
+# are searched by their words alone until the projection has them, and the answer is marked as degraded.
+TAIL_ENCODED = 32
+_PAGE = 1000
+
+
+class Progress(Protocol):
+    """How far the projections are, and which messages they leave out."""
+
+    def applied(self, key: int) -> Mapping[str, int]:
+        """The last seq that each projection has applied."""
+        ...
+
+    def indexable(self, message: Message) -> bool:
+        """Whether anything is made of the message."""
+        ...
+
+
+@dataclass(slots=True)
+class _Entry:
+    memory: HotMemory
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    nbytes: int = 0
+
+
+class HotMemories:
+    """Loads memories and keeps them, in at most ``limit_bytes``; the one in use always stays."""
+
+    def __init__(
+        self,
+        log: Log,
+        progress: Progress,
+        lexical: Lexical,
+        vectors: Vectors,
+        encoder: Encoder,
+        *,
+        limit_bytes: int,
+    ) -> None:
+        self._log = log
+        self._progress = progress
+        self._lexical = lexical
+        self._vectors = vectors
+        self._encoder = encoder
+        self._limit = limit_bytes
+        self._entries: OrderedDict[int, _Entry] = OrderedDict()
+
+    @asynccontextmanager
+    async def current(self, record: MemoryRecord) -> AsyncIterator[tuple[HotMemory, bool]]:
+        """Lend a memory, current up to the record, and whether all its vectors are there.
+
+        Nobody else has it until it is given back.
+        """
+        entry = self._entry(record)
+        async with entry.lock:
+            await self._catch_up_words(entry.memory, record.last_seq)
+            complete = await self._catch_up_vectors(entry.memory)
+            entry.nbytes = entry.memory.nbytes
+            yield entry.memory, complete
+        self._evict(keep=record.key)
+
+    def _entry(self, record: MemoryRecord) -> _Entry:
+        """Find the memory's entry; one from before an erasure is thrown away.
+
+        seq has no gaps, so what is missing between last_seq and the count is
+        what was erased: the number grows with every erasure.
+        """
+        erased = record.last_seq - record.message_count
+        entry = self._entries.get(record.key)
+        if entry is None or entry.memory.erased < erased:
+            entry = _Entry(HotMemory(record.key, self._encoder.dimensions, erased))
+            self._entries[record.key] = entry
+        self._entries.move_to_end(record.key)
+        return entry
+
+    def _evict(self, *, keep: int) -> None:
+        total = sum(entry.nbytes for entry in self._entries.values())
+        for key in list(self._entries):
+            if total <= self._limit:
+                return
+            if key != keep and not self._entries[key].lock.locked():
+                total -= self._entries.pop(key).nbytes
+
+    async def _catch_up_words(self, memory: HotMemory, last_seq: int) -> None:
+        applied = self._progress.applied(memory.key).get("lexical", 0)
+        if memory.words_upto < applied:
+            loaded = await self._lexical.load(memory.key, memory.words_upto)
+            memory.add([row for row in loaded if row.seq <= applied])
+            memory.words_upto = applied
+        while memory.words_upto < last_seq:
+            page = await self._log.read(memory.key, after_seq=memory.words_upto, limit=_PAGE)
+            memory.add([term_row(message) for message in page if self._progress.indexable(message)])
+            memory.words_upto = page[-1].seq if len(page) == _PAGE else max(last_seq, *(m.seq for m in page), 0)
+
+    async def _catch_up_vectors(self, memory: HotMemory) -> bool:
+        """Load what is applied, encode a short tail; False when some vectors are missing."""
+        try:
+            applied = min(self._progress.applied(memory.key).get("vectors", 0), memory.words_upto)
+            if memory.vectors_upto < applied:
+                loaded = await self._vectors.load(memory.key, memory.vectors_upto)
+                chunks = np.split(loaded.matrix, loaded.offsets[1:-1])
+                memory.add_vectors(loaded.seqs.tolist(), chunks, applied)
+            tail = memory.seqs[memory.seqs > memory.vectors_upto].tolist()
+            if len(tail) > TAIL_ENCODED:
+                return False
+            await self._encode_tail(memory, tail)
+        except PartUnavailableError:
+            return False
+        return True
+
+    async def _encode_tail(self, memory: HotMemory, seqs: Sequence[int]) -> None:
+        if seqs:
+            found = await self._log.by_seqs(memory.key, seqs)
+            messages = [found[seq] for seq in seqs if seq in found]
+            chunks = await self._encoder.encode_passages([passage(message) for message in messages], urgent=True)
+            memory.add_vectors([message.seq for message in messages], chunks, memory.words_upto)
+        memory.vectors_upto = memory.words_upto

@@ -1,0 +1,74 @@
+"""Lexical scores: BM25 over term counts that are spread over neighbouring messages.
+
+The formula is BM25 (Robertson and Zaragoza, "The Probabilistic Relevance
+Framework: BM25 and Beyond", 2009) with Lucene's idf, divided by the most that
+any message could score on the query. So it lies in [0, 1), and means the same
+in a memory of three messages and in one of a million: what share of the query's
+weight is found here.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from seedbed_server.recall.layout import Floats, Layout
+
+K1 = 1.2
+B = 1.0
+# Messages that are taken to exist beside the real ones, without any of the query's terms: in a tiny memory every word
+# would else be as good as rare.
+PSEUDO = 10
+
+
+class Postings:
+    """Term counts by row. Rows are added in order and never change."""
+
+    def __init__(self) -> None:
+        self._terms: dict[str, tuple[array[int], array[int]]] = {}
+        self._lengths = array("i")
+        self._count = 0
+
+    def __len__(self) -> int:
+        return len(self._lengths)
+
+    @property
+    def nbytes(self) -> int:
+        """Roughly the bytes held: eight a posting, and some 400 for the objects of a term."""
+        return 8 * self._count + 400 * len(self._terms) + 4 * len(self)
+
+    def add(self, terms: Sequence[str]) -> None:
+        """Append a row with these terms; none is a message without words."""
+        row = len(self._lengths)
+        for term, count in Counter(terms).items():
+            rows, counts = self._terms.setdefault(term, (array("i"), array("i")))
+            rows.append(row)
+            counts.append(count)
+            self._count += 1
+        self._lengths.append(len(terms))
+
+    def score(self, terms: Sequence[str], layout: Layout) -> Floats:
+        """Score every row against the query's terms; shape (n,), each in [0, 1), 0 where not alive."""
+        rows = np.flatnonzero(layout.alive)
+        total = len(rows) + PSEUDO
+        lengths = layout.spread(rows, np.array(self._lengths, dtype=np.float64)[rows])
+        mean = max(float(lengths[rows].mean()), 1e-9) if len(rows) else 1.0
+        norm = K1 * (1 - B + B * lengths / mean)
+        scores = np.zeros(len(self))
+        most = 0.0
+        for term in dict.fromkeys(terms):
+            counts = self._spread(term, layout)
+            found = np.flatnonzero(counts * layout.alive)
+            idf = float(np.log1p((total - len(found) + 0.5) / (len(found) + 0.5)))
+            most += idf
+            scores[found] += idf * counts[found] / (counts[found] + norm[found])
+        return scores / max(most, 1e-9)
+
+    def _spread(self, term: str, layout: Layout) -> Floats:
+        rows, counts = self._terms.get(term, (array("i"), array("i")))
+        at = np.array(rows, dtype=np.intp)
+        seen = layout.alive[at]
+        return layout.spread(at[seen], np.array(counts, dtype=np.float64)[seen])

@@ -1,0 +1,130 @@
+"""A question in, messages out."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from seedbed.messages import Message
+from seedbed_server.errors import PartUnavailableError
+from seedbed_server.log import Log, MemoryRecord
+from seedbed_server.models.encoder import Encoder
+from seedbed_server.recall.fusion import DENSE, LEXICAL, ROLE, SPEAKER, Scores, fuse
+from seedbed_server.recall.hot import HotMemory
+from seedbed_server.recall.stopwords import query_terms
+from seedbed_server.recall.memories import HotMemories, Progress
+
+Vector = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What to look for: at most ``k`` messages, of ``session`` if it is set, with a seq of at most ``upto_seq``."""
+
+    query: str
+    k: int
+    session: str = ""
+    upto_seq: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Leg:
+    """What one leg gave to a hit; ``rank`` counts from 1, and is 0 where the leg did not find it."""
+
+    name: str
+    raw: float
+    contribution: float
+    rank: int
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A recalled message, as the log has it now, and why it is here."""
+
+    message: Message
+    score: float
+    legs: tuple[Leg, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The hits, best first, and how complete the search was."""
+
+    hits: tuple[Found, ...]
+    applied_seq: int
+    degraded_legs: tuple[str, ...] = ()
+    below_floor: int = 0
+    best_below_floor: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """Searches memories."""
+
+    log: Log
+    hot: HotMemories
+    progress: Progress
+    encoder: Encoder
+
+    async def search(self, record: MemoryRecord, search: Search) -> Ranking:
+        """Rank the messages of a memory against a query.
+
+        Without the models, the words alone decide, and the ranking says so. A
+        query of nothing but blanks and punctuation finds nothing.
+        """
+        applied = self.progress.applied(record.key)
+        applied_seq = min(applied.get("lexical", 0), applied.get("vectors", 0))
+        terms = query_terms(search.query)
+        if not terms or record.last_seq == 0:
+            return Ranking((), applied_seq)
+        encoding = asyncio.create_task(self._encode(search.query))
+        try:
+            async with self.hot.current(record) as (memory, complete):
+                vector = await encoding
+                scores = await asyncio.to_thread(_score, memory, terms, vector, search)
+                seqs = memory.seqs[scores.rows].tolist()
+        finally:
+            encoding.cancel()
+        hits = await self._read(record, seqs, scores)
+        degraded = () if vector is not None and complete else ("dense",)
+        return Ranking(hits, applied_seq, degraded)
+
+    async def _encode(self, query: str) -> Vector | None:
+        try:
+            vector: Vector = (await self.encoder.encode_queries([query]))[0]
+        except PartUnavailableError:
+            return None
+        return vector
+
+    async def _read(self, record: MemoryRecord, seqs: list[int], scores: Scores) -> tuple[Found, ...]:
+        """Re-read the hits from the log: text and liveness come from nowhere else."""
+        alive = await self.log.by_seqs(record.key, seqs)
+        return tuple(
+            Found(alive[seq], float(scores.fused[at]), _legs(scores, at)) for at, seq in enumerate(seqs) if seq in alive
+        )
+
+
+def _legs(scores: Scores, at: int) -> tuple[Leg, ...]:
+    return tuple(
+        Leg(name, float(leg.raw[at]), float(leg.contribution[at]), int(leg.rank[at]))
+        for name, leg in scores.legs.items()
+    )
+
+
+def _score(memory: HotMemory, terms: Sequence[str], vector: Vector | None, search: Search) -> Scores:
+    layout = memory.layout(search.session, search.upto_seq)
+    nothing = np.zeros(len(memory))
+    return fuse(
+        {
+            "dense": (nothing if vector is None else memory.cosines(vector, layout), DENSE),
+            "lexical": (memory.postings.score(terms, layout), LEXICAL),
+            "speaker": (memory.named(terms).astype(np.float64), SPEAKER),
+            "role": (memory.generic_assistant.astype(np.float64), ROLE),
+        },
+        layout.alive,
+        search.k,
+    )

@@ -1,0 +1,21 @@
+"""The terms of a query: those that say what is asked, without those that only ask."""
+
+from __future__ import annotations
+
+from seedbed_server.projections import analysis
+
+# English function words. They are dropped from queries only: messages are indexed whole, and a query of nothing else
+# keeps them all.
+_FUNCTION_WORDS = (
+    "a an and are as at be been being but by did do does doing for from had has have having he her hers him his how i "
+    "if in into is it its me my of on or our she so some such than that the their them then there these they this "
+    "those to too us was we were what when where which who whom why will with would you your about can could just "
+    "not no am any also because should"
+)
+STOPPED = frozenset(analysis.terms(_FUNCTION_WORDS))
+
+
+def query_terms(query: str) -> list[str]:
+    """Return the terms to look for, each once, in the order of the query; none for blanks and punctuation."""
+    every = list(dict.fromkeys(analysis.terms(query)))
+    return [term for term in every if term not in STOPPED] or every

@@ -1,0 +1,119 @@
+"""AdminService: the server's own state."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Protocol
+
+import grpc
+
+from seedbed.v1 import admin_service_pb2 as pb
+from seedbed.v1.admin_service_pb2_grpc import AdminServiceServicer
+from seedbed_server import __version__
+from seedbed_server.errors import InvalidFieldError, NotServedError
+from seedbed_server.log import Log
+from seedbed_server.models.manifest import Model
+from seedbed_server.projections.projector import Projector
+from seedbed_server.rpc import checks
+from seedbed_server.rpc.answers import stamp
+from seedbed_server.rpc.guards import current_namespaces, open_namespace
+
+Context = grpc.aio.ServicerContext[Any, Any]
+
+_STATES = {
+    "starting": pb.PART_STATE_STARTING,
+    "ready": pb.PART_STATE_READY,
+    "down": pb.PART_STATE_DOWN,
+}
+
+
+class Part(Protocol):
+    """A child process, as status reports it."""
+
+    name: str
+    restarts: int
+    detail: str
+
+    @property
+    def state(self) -> str:
+        """The words "starting", "ready" or "down"."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class AdminServicer(AdminServiceServicer):
+    """Reports what runs, and sets derived stores back."""
+
+    log: Log
+    projector: Projector
+    parts: Sequence[Part]
+    models: Sequence[Model]
+    started_at: datetime
+
+    async def GetStatus(self, request: pb.GetStatusRequest, context: Context) -> pb.GetStatusResponse:
+        """Return what runs; with a memory, how far its derived stores are."""
+        response = pb.GetStatusResponse(version=__version__, started_at=stamp(self.started_at))
+        response.parts.add(part="log", state=pb.PART_STATE_READY, detail="sqlite")
+        for part in self.parts:
+            response.parts.add(part=part.name, state=_STATES[part.state], restarts=part.restarts, detail=part.detail)
+        if request.memory:
+            namespace = open_namespace(checks.optional_identifier(request.namespace, "namespace"))
+            record = await self.log.get(namespace, checks.identifier(request.memory, "memory"))
+            response.last_seq = record.last_seq
+            skipped = self.projector.skipped(record.key)
+            for name, seq in self.projector.applied(record.key).items():
+                response.projections.add(projection=name, applied_seq=seq, skipped=skipped[name])
+        return response
+
+    async def Rebuild(self, request: pb.RebuildRequest, context: Context) -> pb.RebuildResponse:
+        """Set derived stores of one memory, or of all that the caller may see, to the beginning of the log."""
+        names = list(request.projections)
+        for at, name in enumerate(names):
+            if name not in self.projector.names:
+                raise InvalidFieldError(f"projections[{at}]", "names no derived store")
+        response = pb.RebuildResponse()
+        if request.memory:
+            namespace = open_namespace(checks.optional_identifier(request.namespace, "namespace"))
+            record = await self.log.get(namespace, checks.identifier(request.memory, "memory"))
+            await self.projector.rebuild(record.key, names)
+            response.messages = record.message_count
+            return response
+        for namespace in await self._namespaces(request.namespace):
+            async for record in self.log.all_of(namespace):
+                await self.projector.rebuild(record.key, names)
+                response.messages += record.message_count
+        return response
+
+    async def _namespaces(self, requested: str) -> Sequence[str]:
+        if requested:
+            return [open_namespace(checks.optional_identifier(requested, "namespace"))]
+        opened = current_namespaces()
+        return await self.log.namespaces() if opened is None else opened
+
+    async def ListModels(self, request: pb.ListModelsRequest, context: Context) -> pb.ListModelsResponse:
+        """List the models of the manifest; the server does not start without them, so all are there."""
+        response = pb.ListModelsResponse()
+        for model in self.models:
+            response.models.add(
+                name=model.name,
+                role=model.role,
+                licence=model.licence,
+                dimensions=model.dimensions,
+                fingerprint=model.fingerprint(),
+                available=True,
+            )
+        return response
+
+    async def Check(self, request: pb.CheckRequest, context: Context) -> pb.CheckResponse:
+        """Planned."""
+        raise NotServedError
+
+    async def Reembed(self, request: pb.ReembedRequest, context: Context) -> pb.ReembedResponse:
+        """Planned."""
+        raise NotServedError
+
+    async def Backup(self, request: pb.BackupRequest, context: Context) -> pb.BackupResponse:
+        """Planned."""
+        raise NotServedError

@@ -1,0 +1,207 @@
+"""MemoryService: memories, and the way from a message to a seed."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+
+import grpc
+
+from seedbed import wire
+from seedbed.v1 import memory_service_pb2 as pb
+from seedbed.v1.memory_service_pb2_grpc import MemoryServiceServicer
+from seedbed.variants import Variant
+from seedbed_server.errors import InvalidFieldError, NotServedError
+from seedbed_server.log import Log, MemoryRecord, NewMemory
+from seedbed_server.memories import Ask, Seeder
+from seedbed_server.recall import Recall, Search
+from seedbed_server.rpc import answers, checks
+from seedbed_server.rpc.guards import open_namespace
+from seedbed_server.rpc.limits import LIMITS
+
+Context = grpc.aio.ServicerContext[Any, Any]
+
+_PAGE = 100
+_HITS = 10
+# A page of Read stays well under the 4 MiB that a client takes by default.
+_PAGE_BYTES = 3 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryServicer(MemoryServiceServicer):
+    """Reads requests, asks the log, the recall or the seeder, writes answers."""
+
+    log: Log
+    recall: Recall
+    seeder: Seeder
+    default_variant: Variant
+
+    async def CreateMemory(self, request: pb.CreateMemoryRequest, context: Context) -> pb.CreateMemoryResponse:
+        """Create a memory, with the default variant if none is named."""
+        namespace, name = _address(request)
+        record = await self.log.create(namespace, name, self._new(request))
+        return pb.CreateMemoryResponse(memory=answers.memory(record))
+
+    async def GetMemory(self, request: pb.GetMemoryRequest, context: Context) -> pb.GetMemoryResponse:
+        """Return a memory's settings and counts."""
+        return pb.GetMemoryResponse(memory=answers.memory(await self._record(request)))
+
+    async def ListMemories(self, request: pb.ListMemoriesRequest, context: Context) -> pb.ListMemoriesResponse:
+        """List a page of memories; the page token is the last name of the page before."""
+        namespace = open_namespace(checks.optional_identifier(request.namespace, "namespace"))
+        size = checks.count(_given(request, "page_size"), "page_size", default=_PAGE)
+        after = checks.optional_identifier(request.page_token, "page_token")
+        records = await self.log.list(namespace, after, size + 1)
+        more = records[size - 1].name if len(records) > size else ""
+        return pb.ListMemoriesResponse(
+            memories=[answers.memory(record) for record in records[:size]],
+            next_page_token=more,
+        )
+
+    async def UpdateMemory(self, request: pb.UpdateMemoryRequest, context: Context) -> pb.UpdateMemoryResponse:
+        """Change the variant or the pin, as the mask says."""
+        namespace, name = _address(request)
+        paths = set(request.update_mask.paths)
+        if not paths or paths - {"variant", "system"}:
+            raise InvalidFieldError("update_mask", "names something other than variant and system, or nothing")
+        variant = checks.variant(request.variant) if "variant" in paths else None
+        system = checks.text_within(request.system, "system", LIMITS.system_bytes) if "system" in paths else None
+        record = await self.log.update(namespace, name, variant=variant, system=system, revision=request.revision)
+        return pb.UpdateMemoryResponse(memory=answers.memory(record))
+
+    async def DeleteMemory(self, request: pb.DeleteMemoryRequest, context: Context) -> pb.DeleteMemoryResponse:
+        """Delete a memory; what is derived from it follows at once."""
+        namespace, name = _address(request)
+        return pb.DeleteMemoryResponse(messages_deleted=await self.log.delete(namespace, name))
+
+    async def Write(self, request: pb.WriteRequest, context: Context) -> pb.WriteResponse:
+        """Store a batch; the answer comes after the commit and waits for no model."""
+        namespace, name = _address(request)
+        checks.size_within(request, "messages", LIMITS.batch_bytes)
+        stored = await self.log.append(
+            namespace,
+            name,
+            _session(request.session),
+            checks.messages(request.messages),
+            request_id=checks.optional_identifier(request.request_id, "request_id"),
+            create=self._new(request),
+        )
+        return pb.WriteResponse(
+            message_ids=stored.ids,
+            first_seq=stored.first_seq,
+            last_seq=stored.last_seq,
+            memory_created=stored.created,
+        )
+
+    async def Read(self, request: pb.ReadRequest, context: Context) -> pb.ReadResponse:
+        """Return a page of messages by seq."""
+        record = await self._record(request)
+        session = checks.optional_identifier(request.session, "session")
+        size = checks.count(_given(request, "page_size"), "page_size", default=_PAGE)
+        found = await self.log.read(record.key, after_seq=request.after_seq, limit=size + 1, session=session)
+        page = pb.ReadResponse()
+        room = _PAGE_BYTES
+        for message in found[:size]:
+            packed = wire.message_to_proto(message)
+            room -= packed.ByteSize()
+            if room < 0 and page.messages:
+                break
+            page.messages.append(packed)
+        if len(page.messages) < len(found):
+            page.next_after_seq = page.messages[-1].seq
+        return page
+
+    async def Seed(self, request: pb.SeedRequest, context: Context) -> pb.SeedResponse:
+        """Return what the model should see now."""
+        record = await self._record(request)
+        variant = checks.variant(request.variant) if request.HasField("variant") else record.variant
+        budget = _given(request, "max_tokens")
+        valid_at, known_at = checks.as_of(request.as_of)
+        ask = Ask(
+            session=_session(request.session),
+            query=checks.text_within(request.query, "query", LIMITS.query_bytes),
+            max_tokens=None if budget is None else checks.not_negative(budget, "max_tokens"),
+            valid_at=valid_at,
+            known_at=known_at,
+        )
+        return wire.seed_to_proto(await self.seeder.seed(record, variant, ask))
+
+    async def Clear(self, request: pb.ClearRequest, context: Context) -> pb.ClearResponse:
+        """Erase the messages of a session, or of the whole memory; the pin stays."""
+        namespace, name = _address(request)
+        session = checks.optional_identifier(request.session, "session")
+        _, cleared = await self.log.clear(namespace, name, session=session)
+        return pb.ClearResponse(messages_cleared=cleared)
+
+    async def Recall(self, request: pb.RecallRequest, context: Context) -> pb.RecallResponse:
+        """Return the ranked search behind the seed."""
+        record = await self._record(request)
+        _, known_at = checks.as_of(request.as_of)
+        search = Search(
+            query=checks.text_within(request.query, "query", LIMITS.query_bytes),
+            k=checks.count(_given(request, "k"), "k", default=_HITS),
+            session=checks.optional_identifier(request.session, "session"),
+            known_at=known_at,
+        )
+        return answers.ranking(await self.recall.search(record, search), explain=request.explain)
+
+    async def Forget(self, request: pb.ForgetRequest, context: Context) -> pb.ForgetResponse:
+        """Planned."""
+        raise NotServedError
+
+    async def ImportMessages(
+        self, request_iterator: AsyncIterator[pb.ImportMessagesRequest], context: Context
+    ) -> pb.ImportMessagesResponse:
+        """Store a stream of messages, one element of the stream at a time."""
+        first: pb.ImportMessagesRequest | None = None
+        total = pb.ImportMessagesResponse()
+        async for request in request_iterator:
+            first = first or request
+            namespace, name = _address(first)
+            done = await self.log.import_messages(
+                namespace, name, checks.messages(request.messages), create=self._new(first)
+            )
+            total.imported += done.imported
+            total.skipped += done.skipped
+            total.last_seq = done.last_seq
+        if first is None:
+            raise InvalidFieldError("messages", "is empty")
+        return total
+
+    async def ExportMemory(
+        self, request: pb.ExportMemoryRequest, context: Context
+    ) -> AsyncIterator[pb.ExportMemoryResponse]:
+        """Return a memory's settings, then its messages up to the newest at the start."""
+        record = await self._record(request)
+        yield pb.ExportMemoryResponse(memory=answers.memory(record))
+        after = 0
+        while page := await self.log.read(record.key, after_seq=after, limit=_PAGE):
+            for message in page:
+                if message.seq > record.last_seq:
+                    return
+                yield pb.ExportMemoryResponse(message=wire.message_to_proto(message))
+            after = page[-1].seq
+
+    async def _record(self, request: Any) -> MemoryRecord:
+        return await self.log.get(*_address(request))
+
+    def _new(self, request: Any) -> NewMemory:
+        """How a memory looks that the request creates."""
+        variant = checks.variant(request.variant) if request.HasField("variant") else self.default_variant
+        return NewMemory(variant, checks.text_within(request.system, "system", LIMITS.system_bytes))
+
+
+def _address(request: Any) -> tuple[str, str]:
+    namespace = checks.optional_identifier(request.namespace, "namespace")
+    name = checks.identifier(request.memory, "memory")
+    return open_namespace(namespace), name
+
+
+def _session(given: str) -> str:
+    return checks.optional_identifier(given, "session") or checks.DEFAULT_SESSION
+
+
+def _given(request: Any, field: str) -> int | None:
+    """An optional number of the request; None where it was not given."""
+    return getattr(request, field) if request.HasField(field) else None
