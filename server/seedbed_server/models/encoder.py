@@ -35,7 +35,7 @@ class Encoder:
         self.fingerprint = model.fingerprint(*Chunking(window=model.max_tokens).parameters())
         self.child = Child(
             "encoder",
-            "seedbed_server.models.encoder_worker:create",
+            "seedbed_server.models.encoder_child:create",
             {"models_dir": str(models_dir.absolute()), "threads": threads},
             threads=threads,
         )

@@ -7,7 +7,7 @@ encoded once: a run of one symbol, however long, costs a few chunks.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -16,10 +16,7 @@ import numpy as np
 import torch
 from sentence_transformers import SentenceTransformer
 
-from seedbed_server.models import weights
 from seedbed_server.models.chunking import Chunking, cut_text
-from seedbed_server.models.folder import refuse_code
-from seedbed_server.models.manifest import by_role
 
 BATCH = 16
 BATCH_TOKENS = 1024
@@ -36,7 +33,7 @@ Ids = tuple[int, ...]
 
 
 class EncoderWorker:
-    """A sentence-transformers model with its files verified; one thread uses it."""
+    """A sentence-transformers model from ``folder``, an absolute path whose files have been verified."""
 
     def __init__(self, folder: Path, chunking: Chunking, threads: int) -> None:
         torch.set_num_threads(threads)
@@ -146,11 +143,3 @@ def _ends(chunks: Sequence[Ids], limit: int) -> Sequence[Ids]:
 def _unit(vector: np.ndarray) -> np.ndarray:
     length = float(np.linalg.norm(vector))
     return (vector / length if length else vector).astype(np.float32)
-
-
-def create(settings: Mapping[str, Any]) -> EncoderWorker:
-    """Verify the files and load the model; WeightsError or UnsafeModelError when it must not be."""
-    root, model = Path(settings["models_dir"]), by_role("encoder")
-    weights.require(root, [model])
-    refuse_code(root / model.name)
-    return EncoderWorker((root / model.name).resolve(), Chunking(window=model.max_tokens), settings["threads"])

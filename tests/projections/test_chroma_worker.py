@@ -1,0 +1,136 @@
+"""The folder of embedded Chroma: stamped, checked when it is opened, and never filled to the brim."""
+
+import json
+import os
+import shutil
+import sqlite3
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from seedbed_server.errors import StorageFullError, StorageUnavailableError
+from seedbed_server.projections import chroma_worker
+from seedbed_server.projections.chroma_worker import ChromaWorker
+
+
+class Folder:
+    """Opens workers on one folder, one after another, in this process."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.aside = path.with_name("chroma.aside")
+        self.worker: ChromaWorker | None = None
+
+    def open(self, **settings: Any) -> ChromaWorker:
+        """A worker on the folder; the one before is closed."""
+        self.close()
+        made = {"folder": str(self.path), "fingerprint": "model", "dimensions": 16, "floor": 0}
+        self.worker = chroma_worker.create(made | settings)
+        return self.worker
+
+    def close(self) -> None:
+        """Ends the worker in order, and lets go of the folder as the end of its process would."""
+        if self.worker is not None:
+            self.worker.close()
+            os.close(self.worker._lock)
+            self.worker = None
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Folder]:
+    """A folder that does not exist yet."""
+    folder = Folder(tmp_path / "chroma")
+    yield folder
+    folder.close()
+
+
+def done(steps: Generator[None, None, Any]) -> Any:
+    """The result of an operation, all of its steps taken."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value
+
+
+def fill(worker: ChromaWorker, key: int, count: int) -> None:
+    """Stores rows."""
+    vectors = np.random.default_rng(0).standard_normal((count, 16)).astype(np.float32)
+    done(worker.upsert(key, [f"{key}:{seq}:0" for seq in range(count)], vectors))
+
+
+def test_same_stamp_opens_the_same_generation(folder: Folder) -> None:
+    """A folder of one's own make is opened as it is."""
+    worker = folder.open()
+    fill(worker, 1, 10)
+    generation = worker.describe()["generation"]
+    assert folder.open().describe() == {"generation": generation}
+    assert not folder.aside.exists()
+
+
+@pytest.mark.parametrize("change", ["fingerprint", "dimensions", "version", "no stamp", "broken stamp"])
+def test_folder_of_another_make_is_set_aside(folder: Folder, change: str) -> None:
+    """Another model, another length, another Chroma, or nobody's folder: a new one is begun."""
+    worker = folder.open()
+    fill(worker, 5, 10)
+    generation = worker.describe()["generation"]
+    folder.close()
+    stamp = folder.path / "seedbed.json"
+    if change == "version":
+        stamp.write_text(json.dumps({**json.loads(stamp.read_text()), "chroma": "0.1"}))
+    elif change == "no stamp":
+        stamp.unlink()
+    elif change == "broken stamp":
+        stamp.write_text("{")
+    other = {"fingerprint": {"fingerprint": "other"}, "dimensions": {"dimensions": 8}}
+    worker = folder.open(**other.get(change, {}))
+    assert worker.describe()["generation"] != generation
+    assert done(worker.ids(5)) == []
+    assert (folder.aside / "chroma.sqlite3").exists()
+    folder.open(**other.get(change, {}))
+    assert not folder.aside.exists()
+
+
+def test_nothing_is_written_below_the_floor_of_free_space(folder: Folder) -> None:
+    """A disk that is nearly full refuses writing by name; what is there can be read and deleted."""
+    fill(folder.open(), 8, 3)
+    worker = folder.open(floor=shutil.disk_usage(folder.path).free * 2)
+    with pytest.raises(StorageFullError):
+        fill(worker, 8, 4)
+    assert len(done(worker.fetch(8, ["8:0:0", "8:1:0", "8:2:0", "8:3:0"]))["ids"]) == 3
+    assert done(worker.delete(8, ["8:0:0"])) == 1
+
+
+def test_folder_in_use_is_refused(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second worker does not open a folder that another holds, and leaves it alone."""
+    fill(folder.open(), 9, 1)
+    monkeypatch.setattr(chroma_worker, "LOCK_PATIENCE", 0.1)
+    second = Folder(folder.path)
+    with pytest.raises(StorageUnavailableError):
+        second.open(fingerprint="other")
+    assert not folder.aside.exists()
+
+
+def test_folder_holds_vectors_and_ids_only(folder: Folder) -> None:
+    """No text is in its rows: ids, vectors, and the number of the memory."""
+    fill(folder.open(), 10, 2)
+    folder.close()
+    db = sqlite3.connect(folder.path / "chroma.sqlite3")
+    columns = "key, string_value, int_value, float_value, bool_value"
+    assert set(db.execute(f"SELECT {columns} FROM embedding_metadata")) == {("k", None, 10, None, None)}
+    assert db.execute("SELECT count(*) FROM embedding_fulltext_search_content").fetchone() == (0,)
+    db.close()
+
+
+def test_environment_file_of_the_working_directory_is_not_read(
+    folder: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A .env beside the server changes nothing of how the folder is opened."""
+    (tmp_path / ".env").write_text("CHROMA_API_IMPL=nowhere.Nothing\nALLOW_RESET=TRUE\n")
+    monkeypatch.chdir(tmp_path)
+    worker = folder.open()
+    assert worker._client.get_settings().allow_reset is False
+    assert worker._client.get_settings().chroma_api_impl == "chromadb.api.rust.RustBindingsAPI"
