@@ -128,4 +128,4 @@ async def test_header_names_speaker_and_day() -> None:
     log = ListLog()
     log.append(1, "hello", Message.assistant("hi"))
     found = await log.by_seqs(1, [1, 2])
-    assert [header(found[1]), header(found[2])] == ["Maya, 1 January 2024: ", "assistant, 1 January 2024: "]
+    assert [header(found[1]), header(found[2])] == ["Maya (1 January 2024): ", "assistant (1 January 2024): "]
