@@ -18,6 +18,10 @@ MODALITIES = ("asserted", "planned", "possible")
 """How a claim is meant: as a fact, as an intention, or as something that may be."""
 
 
+RULES = "extraction-1"
+"""Version of the rules that read a parse: part of a fingerprint, so raise it when other claims come out."""
+
+
 @dataclass(frozen=True, slots=True)
 class Passage:
     """A text to encode; ``header`` is repeated before every chunk of it."""

@@ -43,6 +43,12 @@ _EDGE_TAGS = {
 _PRONOUN_TAGS = {"PRP", "PRP$", "WP", "WP$", "EX"}
 _NO_NOUNS = {"VB", "UH", "RB", "JJ"}
 _ARTICLES = {"the", "a", "an", "my", "your", "his", "her", "our", "their", "its", "this", "that", "these", "those"}
+_DWELLING = {
+    "move", "moved", "moving", "moves", "live", "lives", "lived", "living", "relocate", "relocated", "relocating",
+    "born",
+    "travel", "traveled", "travelled", "flew", "fly", "flying", "reside", "resides",
+}  # fmt: skip
+_MARRYING = {"marry", "married", "marrying", "marries", "dating", "engaged"}
 _DRAWN_OUT = re.compile(r"([^\W\d_])\1\1")  # "Sooo"
 _NAMELIKE = re.compile(r"[^\W\d_]")
 
@@ -81,15 +87,15 @@ class Names:
         return Span(name.text(self.doc), name.type, start + first.idx, start + last.idx + len(last.text))
 
 
-def find_names(doc: Doc, known: Sequence[str], related: Sequence[Relation]) -> Names:
-    """All names of a doc.
+def find_names(doc: Doc, text: str, known: Sequence[str], related: Sequence[Relation]) -> Names:
+    """All names of a doc, which was made from ``text``.
 
     ``known`` are names of persons to be found by exact match (the speakers).
     Where candidates overlap, what is surest wins: a known name, then a name that
     a relation gives, then the recogniser's, the longer first.
     """
     candidates = [
-        *((0, name) for name in _known(doc, known)),
+        *((0, name) for name in _known(doc, text, known)),
         *((1, name) for name in _related(doc, related)),
         *((2, name) for name in _recognised(doc)),
     ]
@@ -102,7 +108,22 @@ def find_names(doc: Doc, known: Sequence[str], related: Sequence[Relation]) -> N
         if taken.isdisjoint(tokens):
             taken.update(tokens)
             chosen.append(name)
-    return Names(doc, _agreed(doc, chosen))
+    return Names(doc, _agreed(doc, [_expected(doc, name) for name in chosen]))
+
+
+def _expected(doc: Doc, name: Name) -> Name:
+    """Corrects a type by its verb: one moves to a place, and marries a person."""
+    head = doc[name.last]
+    verb = head.head.head if head.dep_ == "pobj" else head.head
+    if name.type == "person" and head.dep_ == "pobj" and head.head.lower_ in {"to", "in"} and verb.lower_ in _DWELLING:
+        return replace(name, type="location")
+    if (
+        name.type in {"location", "organisation"}
+        and verb.lower_ in _MARRYING
+        and (head.dep_ == "dobj" or (head.dep_ == "pobj" and head.head.lower_ == "to"))
+    ):
+        return replace(name, type="person")
+    return name
 
 
 def _agreed(doc: Doc, names: list[Name]) -> list[Name]:
@@ -123,11 +144,11 @@ def _absorb(candidates: list[tuple[int, Name]]) -> list[tuple[int, Name]]:
     return out
 
 
-def _known(doc: Doc, known: Sequence[str]) -> Iterator[Name]:
+def _known(doc: Doc, text: str, known: Sequence[str]) -> Iterator[Name]:
     for name in known:
-        if not _NAMELIKE.search(name) or name.casefold() in NOT_NAMES:
+        if name not in text or not _NAMELIKE.search(name) or name.casefold() in NOT_NAMES:
             continue
-        for match in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", doc.text):
+        for match in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text):
             span = doc.char_span(match.start(), match.end())
             if span is not None:
                 yield Name(span.start, span.end - 1, "person")
@@ -147,7 +168,7 @@ def _continues(token: Token, name: Token) -> bool:
     """Whether a token beside a name is part of it: "Elena Maria" and no more."""
     if not token.tag_.startswith("NNP") or not token.text[:1].isupper() or relation(token.text):
         return False
-    return token.head == name or name.head == token and name.dep_ == "compound"
+    return token.head == name or (name.head == token and name.dep_ == "compound")
 
 
 def _recognised(doc: Doc) -> Iterator[Name]:
@@ -182,7 +203,7 @@ def _trim(doc: Doc, start: int, end: int) -> tuple[int, int] | None:
             start = i + 1
     while start < end and _is_edge(doc[start]):
         start += 1
-    while start < end and (_is_edge(doc[end - 1]) or doc[end - 1].lower_ in {"'s", "’s", "s'"}):
+    while start < end and (_is_edge(doc[end - 1]) or doc[end - 1].lower_ in {"'s", "\u2019s", "s'"}):
         end -= 1
     return (start, end - 1) if start < end else None
 
@@ -195,19 +216,18 @@ def _is_edge(token: Token) -> bool:
 
 
 def _is_name(doc: Doc, first: int, last: int, kind: str) -> bool:
-    text = doc[first : last + 1].text
-    folded = text.casefold()
-    if last - first >= LONGEST or len(text) < 2 or not _NAMELIKE.search(text):
+    """Whether trimmed tokens are a name, and no greeting, pronoun, relative or common word."""
+    tokens = doc[first : last + 1]
+    text = tokens.text
+    folded = text.casefold().strip("'\u2019")
+    if last - first >= LONGEST or len(text) < 2 or not _NAMELIKE.search(text) or _DRAWN_OUT.search(folded):
         return False
-    if folded in NOT_NAMES or relation(folded) is not None or folded.strip("'’") in NOT_NAMES:
-        return False
-    if _DRAWN_OUT.search(folded):
-        return False
-    if all(doc[i].tag_ in _PRONOUN_TAGS for i in range(first, last + 1)):
+    if folded in NOT_NAMES or relation(folded) is not None or all(token.tag_ in _PRONOUN_TAGS for token in tokens):
         return False
     if text.islower():
         # The recogniser on lower case is a guess: a place or a person it has seen, or noise.
-        return kind in {"person", "location"} and all(doc[i].tag_.startswith("NNP") for i in range(first, last + 1))
-    if doc[first].is_sent_start and (doc[first].tag_ == "VBG" or first == last and doc[first].tag_[:2] in _NO_NOUNS):
+        return kind in {"person", "location"} and all(token.tag_.startswith("NNP") for token in tokens)
+    begins = tokens[0]
+    if begins.is_sent_start and (begins.tag_ == "VBG" or (first == last and begins.tag_[:2] in _NO_NOUNS)):
         return False  # "Love your hair": a capital because a sentence begins
-    return any(doc[i].tag_.startswith("N") or doc[i].text[:1].isupper() for i in range(first, last + 1))
+    return any(token.tag_.startswith("N") or token.text[:1].isupper() for token in tokens)

@@ -14,8 +14,10 @@ from spacy.language import Language
 from spacy.tokens import Token
 
 _CONTRACTED = {
-    "'m": "be", "’m": "be", "m": "be", "am": "be", "is": "be", "are": "be", "was": "be", "were": "be", "been": "be",
-    "'re": "be", "’re": "be", "'ve": "have", "’ve": "have", "'ll": "will", "’ll": "will", "ll": "will", "wo": "will",
+    "'m": "be", "\u2019m": "be", "m": "be", "am": "be", "is": "be", "are": "be", "was": "be", "were": "be",
+    "been": "be",
+    "'re": "be", "\u2019re": "be", "'ve": "have", "\u2019ve": "have", "'ll": "will", "\u2019ll": "will",
+    "ll": "will", "wo": "will",
     "ca": "can", "sha": "shall", "does": "do", "did": "do", "has": "have", "had": "have", "'": "will",
 }  # fmt: skip
 
@@ -33,9 +35,9 @@ class Lemmas:
     def of(self, token: Token) -> str:
         """The lemma of a verb, in lower case. 's and 'd are told apart by what follows."""
         word = token.lower_
-        if word in {"'s", "’s", "s"}:
+        if word in {"'s", "\u2019s", "s"}:
             return "have" if token.dep_ == "aux" and token.head.tag_ == "VBN" else "be"
-        if word in {"'d", "’d", "d"}:
+        if word in {"'d", "\u2019d", "d"}:
             return "have" if token.head.tag_ == "VBN" else "would"
         if word in _CONTRACTED:
             return _CONTRACTED[word]
@@ -47,6 +49,8 @@ class Lemmas:
         if word in self._exceptions:
             return str(self._exceptions[word][0])
         made = [
-            word[: len(word) - len(old)] + new for old, new in self._rules if word.endswith(old) and len(word) > len(old)
+            word[: len(word) - len(old)] + new
+            for old, new in self._rules
+            if word.endswith(old) and len(word) > len(old)
         ]
         return next((form for form in made if form in self._index), word)

@@ -7,6 +7,7 @@ other pronoun is nobody we know, and never becomes an end. "My sister" is
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -24,10 +25,27 @@ _SECOND = {"you", "yourself", "u", "ya", "yourselves"}
 _MINE = {"my", "our", "mine", "ours"}
 _YOURS = {"your", "ur", "yours"}
 _PRONOUN_TAGS = {"PRP", "PRP$", "WP", "WP$", "WDT", "EX", "DT", "WRB", "PDT"}
-_NOT_NOUNS = {"it", "he", "she", "they", "them", "him", "her", "this", "that", "these", "those", "what", "who", "'s", "im", "ya"}
+_NOT_NOUNS = {
+    "it",
+    "he",
+    "she",
+    "they",
+    "them",
+    "him",
+    "her",
+    "this",
+    "that",
+    "these",
+    "those",
+    "what",
+    "who",
+    "'s",
+    "im",
+    "ya",
+}
 _MODIFIERS = {"amod", "compound", "nummod", "nmod", "quantmod", "poss", "case", "advmod", "npadvmod", "punct"}
 _DROPPED_TAGS = {"DT", "PDT", "PRP$", "WP$", "WDT", "_SP", "UH"}
-_NUMBERED = {"nummod"}
+_QUOTE = re.compile("[\"“”«»]|``|''")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +85,7 @@ class Scene:
         return self.relative(token)
 
     def relative(self, noun: Token) -> Node | None:
-        """ "Maya's sister" for "my sister", or the name that stands beside it; None for other nouns."""
+        """As in "Maya's sister" for "my sister", or the name that stands beside it; None for other nouns."""
         if not noun.tag_.startswith("NN") or (word := relation(noun.text)) is None:
             return None
         for found in self.relations:
@@ -109,7 +127,7 @@ class Scene:
         """The words of a noun phrase, without articles; empty if it names nothing."""
         if head.tag_ in _PRONOUN_TAGS or head.lower_ in VAGUE_NOUNS | _NOT_NOUNS | TIME_NOUNS:
             return ""
-        if not any(map(str.isalpha, head.text)) or (name := self.names.at(head)) is not None and name.type == "date":
+        if not any(map(str.isalpha, head.text)) or ((name := self.names.at(head)) is not None and name.type == "date"):
             return ""
         words = self._words(head)
         if not 1 <= len(words) <= LONGEST_OBJECT:
@@ -174,8 +192,10 @@ def each_of(token: Token) -> Iterator[Token]:
             yield from each_of(child)
 
 
-def quoted_tokens(doc: Doc) -> frozenset[int]:
+def quoted_tokens(doc: Doc, text: str) -> frozenset[int]:
     """The tokens between double quotation marks: their "I" is somebody else."""
+    if not _QUOTE.search(text):
+        return frozenset()
     inside: set[int] = set()
     opened: int | None = None
     for token in doc:

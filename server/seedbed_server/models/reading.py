@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 READ_LIMIT = 20_000
 """Code points of one message that are read."""
@@ -24,6 +25,9 @@ PIECE_LIMIT = 1_000
 
 PIECES_LIMIT = 400
 """Pieces of one message that are read: each costs something of its own."""
+
+BREAKS_LIMIT = 20_000
+"""Cuts that are looked for in one message: what lies behind them is not read."""
 
 # Nobody's words (group "cut"): a fenced block, an address, a long stretch without a space
 # (base64, hashes, minified code), and symbols in a row. At most 49 characters without a space
@@ -65,28 +69,28 @@ class Piece:
 
 
 def pieces(text: str) -> list[Piece]:
-    """The readable stretches of a message, in order; empty if there are none."""
-    clean = _bounded(_SURROGATE.sub("\ufffd", text[:READ_LIMIT]))
+    """The readable stretches of a message, in order; empty if there are none.
+
+    Stops at the piece with which one of the limits is reached. What is cut out
+    does not count: a fact behind a blob is still read.
+    """
+    clean = _SURROGATE.sub("\ufffd", text)
     found: list[Piece] = []
-    for start, end, said in _stretches(clean):
-        found.extend(_split(clean, start, end, said))
-        if len(found) >= PIECES_LIMIT:
-            return found[:PIECES_LIMIT]
+    characters = tokens = 0
+    for stretch in _stretches(clean):
+        for piece in _split(clean, *stretch):
+            characters += len(piece.text)
+            tokens += sum(1 for _ in _TOKEN.finditer(piece.text))
+            if characters > READ_LIMIT or tokens > TOKEN_LIMIT or len(found) == PIECES_LIMIT:
+                return found
+            found.append(piece)
     return found
-
-
-def _bounded(text: str) -> str:
-    """The text up to its `TOKEN_LIMIT`-th word or symbol."""
-    for count, token in enumerate(_TOKEN.finditer(text), start=1):
-        if count == TOKEN_LIMIT:
-            return text[: token.end()]
-    return text
 
 
 def _stretches(text: str) -> Iterator[tuple[int, int, bool]]:
     """What lies between the cuts: (start, end, said)."""
     at = 0
-    for match in _BREAKS.finditer(text):
+    for match in islice(_BREAKS.finditer(text), BREAKS_LIMIT):
         start, end = match.span()
         if match["cut"] is not None and not match[0][0].isalnum() and not match[0].startswith("```"):
             start += 1  # the first of "!!!!!!" still ends its sentence
@@ -94,7 +98,8 @@ def _stretches(text: str) -> Iterator[tuple[int, int, bool]]:
         if match["aside"] is not None:
             yield start + 1, end, False
         at = end
-    yield at, len(text), True
+    beyond = _BREAKS.search(text, at)
+    yield at, beyond.start() if beyond else len(text), True
 
 
 def _split(text: str, start: int, end: int, said: bool) -> Iterator[Piece]:

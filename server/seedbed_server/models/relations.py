@@ -51,20 +51,23 @@ def _readings(noun: Token) -> Iterator[tuple[Token, Token, bool]]:
     """(holder, name, negated) of every way in which a noun joins a name."""
     head = noun.head
     holder = holder_of(noun)
-    if noun.dep_ == "compound" and is_name(head) and head.i > noun.i and (holder := holder_of(head)):
-        yield holder, head, False  # "my sister Elena", parsed as one name
+    if noun.dep_ == "compound" and is_name(head) and head.i > noun.i:
+        if (owner := holder or holder_of(head)) is not None:
+            yield owner, head, False  # "my sister Elena", parsed as one name
         return
     owner = holder or _haver(noun)
     if owner is None:
         return
     yield from ((owner, name, False) for name in _named_after(noun))
     yield from ((owner, name, False) for name in _beside(noun))
-    if holder is not None:
+    if holder is not None and noun.dep_ == "appos" and is_name(head):
+        yield holder, head, False
+    elif holder is not None:
         yield from _equated(noun, holder)
 
 
 def _beside(noun: Token) -> Iterator[Token]:
-    """ "my sister Elena", "three kids: Ann, Ben and Cleo": the names."""
+    """As in "my sister Elena", "three kids: Ann, Ben and Cleo": the names."""
     for child in noun.children:
         if child.dep_ == "appos" and is_name(child):
             yield from _listed(child)
@@ -79,12 +82,12 @@ def _listed(name: Token) -> Iterator[Token]:
 
 
 def _equated(noun: Token, holder: Token) -> Iterator[tuple[Token, Token, bool]]:
-    """ "Elena is my sister", "my sister is Elena", "my sister's name is Elena"."""
+    """As in "Elena is my sister", "my sister is Elena", "my sister's name is Elena"."""
     subject = noun
     if noun.dep_ == "poss" and noun.head.lower_ == "name":
         subject = noun.head
     verb = subject.head
-    if verb.lower_ not in {"is", "'s", "’s", "was", "be", "are", "were", "called"}:
+    if verb.lower_ not in {"is", "'s", "\u2019s", "was", "be", "are", "were", "called"}:
         return
     negated = any(child.dep_ == "neg" for child in verb.children)
     if subject.dep_ in {"nsubj", "nsubjpass"}:
@@ -99,7 +102,7 @@ def _equated(noun: Token, holder: Token) -> Iterator[tuple[Token, Token, bool]]:
 
 
 def _named_after(noun: Token) -> Iterator[Token]:
-    """ "a dog named Biscuit" and "dogs called Max and Rex": the names."""
+    """As in "a dog named Biscuit" and "dogs called Max and Rex": the names."""
     for child in noun.children:
         if child.lower_ in _NAMING and child.dep_ in {"acl", "relcl"}:
             for name in child.children:

@@ -24,7 +24,8 @@ from .vocabulary import (
     SUPPOSING,
 )
 
-_PAST_TAGS = {"VBD"}
+_PRESENT_BE = {"am", "is", "are", "'m", "'re", "'s", "\u2019m", "\u2019re", "\u2019s"}
+_MOVED = {"glad", "happy", "sad", "proud", "thrilled"}
 _DEPTH = 8  # clauses within clauses; deeper ones are nobody's plain statement
 
 
@@ -62,8 +63,10 @@ def is_question(sentence: list[Token]) -> bool:
     if first.tag_ in {"WP", "WRB", "WDT", "WP$"}:
         # "When I was in Rome, ..." is no question; "when did you go" is.
         return first.head.dep_ == "ROOT" or first.dep_ in {"attr", "det"}
-    return first.dep_ == "ROOT" and first.lower_ in {"is", "are", "was", "were", "am", "do", "did", "have", "has"} and any(
-        child.dep_ == "nsubj" for child in first.children
+    return (
+        first.dep_ == "ROOT"
+        and first.lower_ in {"is", "are", "was", "were", "am", "do", "did", "have", "has"}
+        and any(child.dep_ == "nsubj" for child in first.children)
     )
 
 
@@ -80,33 +83,44 @@ def _is_hypothetical(verb: Token) -> bool:
 
 def _own(verb: Token, lemmas: Lemmas) -> Stance | None:
     """From the auxiliaries, negation and adverbs of the verb itself."""
-    negated = any(child.dep_ == "neg" or child.lower_ in NEGATIONS and child.dep_ in {"advmod", "neg"} for child in verb.children)
-    negated = negated != _no_longer(verb)
-    stance = Stance(negated=negated, past=verb.tag_ in _PAST_TAGS)
-    if any(child.dep_ == "advmod" and child.lower_ in DOUBT for child in verb.children):
-        stance = replace(stance, modality="possible")
-    present = False
-    for aux in verb.children:
-        if aux.dep_ not in {"aux", "auxpass"}:
-            continue
-        lemma = lemmas.of(aux)
-        if lemma in {"will", "shall", "gonna", "wanna", "gotta"}:
-            stance = replace(stance, modality="planned")
-        elif lemma in {"might", "may", "could"}:
+    negated = any(
+        child.dep_ == "neg" or (child.dep_ == "advmod" and child.lower_ in NEGATIONS) for child in verb.children
+    )
+    stance = Stance(negated=negated != _no_longer(verb), past=verb.tag_ == "VBD")
+    for child in verb.children:
+        if child.dep_ == "advmod" and child.lower_ in DOUBT:
             stance = replace(stance, modality="possible")
-        elif lemma == "can":
-            stance = replace(stance, ability=True)
-        elif lemma in {"would", "should", "must", "ought", "'d", "better"}:
-            return None
-        elif aux.tag_ == "VBD" or aux.lower_ in {"was", "were", "did"}:
-            stance = replace(stance, past=True)
-        elif lemma == "be":
-            present = True
-    if any(child.lower_ in {"wanna", "gonna", "gotta"} for child in verb.lefts):
-        stance = replace(stance, modality="planned")
-    if present and verb.tag_ == "VBG" and lemmas.of(verb) in SOON and stance.modality == "asserted":
+        elif child.lower_ in {"wanna", "gonna", "gotta"}:
+            stance = replace(stance, modality="planned")
+        elif child.dep_ in {"aux", "auxpass"}:
+            helped = _helped(stance, child, lemmas.of(child))
+            if helped is None:
+                return None
+            stance = helped
+    if stance.modality == "asserted" and _is_arranged(verb, lemmas):
         stance = replace(stance, modality="planned")
     return stance
+
+
+def _helped(stance: Stance, aux: Token, lemma: str) -> Stance | None:
+    """What an auxiliary makes of a clause; None for "would" and "should"."""
+    if lemma in {"would", "should", "must", "ought", "better"}:
+        return None
+    if lemma in {"will", "shall"}:
+        return replace(stance, modality="planned")
+    if lemma in {"might", "may", "could"}:
+        return replace(stance, modality="possible")
+    if lemma == "can":
+        return replace(stance, ability=True)
+    return replace(stance, past=True) if aux.tag_ == "VBD" or aux.lower_ in {"was", "were", "did"} else stance
+
+
+def _is_arranged(verb: Token, lemmas: Lemmas) -> bool:
+    """Whether a present progressive is an arrangement: "I'm moving to Berlin in May"."""
+    helpers = {child.lower_ for child in verb.children if child.dep_ in {"aux", "auxpass"}}
+    if "been" in helpers or not helpers & _PRESENT_BE:
+        return False
+    return (verb.tag_ == "VBG" and lemmas.of(verb) in SOON) or "getting" in helpers
 
 
 def _no_longer(verb: Token) -> bool:
@@ -120,23 +134,18 @@ def _within(verb: Token, own: Stance, lemmas: Lemmas, depth: int) -> Stance | No
     head = verb.head
     if verb.dep_ == "ROOT" or head == verb:
         return own
-    if verb.dep_ == "conj" and (head.tag_.startswith("VB") or head.dep_ == "ROOT"):
-        return _joined(verb, own, lemmas, depth)
-    if verb.dep_ == "xcomp":
-        return _complement(verb, own, lemmas, depth)
-    if verb.dep_ == "ccomp":
-        return _reported(verb, own, lemmas, depth)
-    if verb.dep_ == "pcomp":
-        return _considered(verb, own, lemmas, depth)
-    if verb.dep_ == "advcl":
-        return _adverbial(verb, own, lemmas)
+    if verb.dep_ == "conj":
+        return _joined(verb, own, lemmas, depth) if head.tag_.startswith("VB") or head.dep_ == "ROOT" else None
     if verb.dep_ in {"relcl", "parataxis", "dep"}:
         return own
-    return None
+    if verb.dep_ == "advcl":
+        return _adverbial(verb, own)
+    governed = {"xcomp": _complement, "ccomp": _reported, "pcomp": _considered}.get(verb.dep_)
+    return governed(verb, own, lemmas, depth) if governed else None
 
 
 def _joined(verb: Token, own: Stance, lemmas: Lemmas, depth: int) -> Stance | None:
-    """ "will sell it and move": a joined verb without an auxiliary of its own shares the first one's."""
+    """As in "will sell it and move": a joined verb without an auxiliary of its own shares the first one's."""
     outer = stance_of(verb.head, lemmas, depth + 1)
     has_subject = any(child.dep_ in {"nsubj", "nsubjpass"} for child in verb.children)
     if outer is None:
@@ -146,33 +155,28 @@ def _joined(verb: Token, own: Stance, lemmas: Lemmas, depth: int) -> Stance | No
     if has_subject or has_aux or verb.tag_ in {"VBD", "VBZ", "VBP"}:
         return own
     either = any(child.dep_ == "cc" and child.lower_ in {"or", "nor"} for child in verb.head.children)
-    return replace(
-        outer, negated=own.negated or (outer.negated and either), past=outer.past or own.past
-    )
+    return replace(outer, negated=own.negated or (outer.negated and either), past=outer.past or own.past)
 
 
 def _complement(verb: Token, own: Stance, lemmas: Lemmas, depth: int) -> Stance | None:
-    """ "plan to move", "going to move", "used to live", "started working", "would love to visit"."""
+    """As in "plan to move", "going to move", "used to live", "started working", "would love to visit"."""
     head = verb.head
     infinitive = any(child.dep_ == "aux" and child.tag_ == "TO" for child in verb.children)
     lemma = lemmas.of(head)
     if lemma in {"love", "like", "prefer"} and infinitive and _has_would(head, lemmas):
-        return replace(own, modality="planned") if not _is_hypothetical(head) else None
+        return None if _is_hypothetical(head) else replace(own, modality="planned")
     outer = stance_of(head, lemmas, depth + 1)
-    if outer is None:
+    if outer is None or outer.ability:
         return None
-    negated = own.negated != outer.negated
+    under = replace(own, negated=own.negated != outer.negated)
     if head.lower_ == "used" and infinitive:
-        return replace(own, negated=negated, past=True, used_to=True)
-    if infinitive and head.lower_ in PLANNING_ADJECTIVES:
-        return replace(own, negated=negated, modality=_weaker("planned", outer.modality))
-    if infinitive and lemma in PLANNING:
+        return replace(under, past=True, used_to=True)
+    if infinitive and (lemma in PLANNING or head.lower_ in PLANNING_ADJECTIVES):
         # What was wanted in the past may never have come about.
-        return None if outer.past and lemma not in {"decide", "go"} else replace(
-            own, negated=negated, modality=_weaker("planned", outer.modality)
-        )
+        wanted = outer.past and lemma not in {"decide", "go"}
+        return None if wanted else replace(under, modality=_weaker("planned", outer.modality))
     if lemma in DOING and lemma != "help":
-        return replace(own, negated=negated, past=outer.past, modality=_weaker(own.modality, outer.modality))
+        return replace(under, past=outer.past, modality=_weaker(own.modality, outer.modality))
     return None
 
 
@@ -181,33 +185,32 @@ def _has_would(verb: Token, lemmas: Lemmas) -> bool:
 
 
 def _reported(verb: Token, own: Stance, lemmas: Lemmas, depth: int) -> Stance | None:
-    """ "I think that ...", "I heard that ...", "I wish ..."."""
+    """As in "I think that ...", "I heard that ...", "I wish ..."."""
     head = verb.head
     if not head.tag_.startswith("VB"):
-        return own if head.tag_.startswith("JJ") and head.lower_ in {"glad", "happy", "sad", "proud", "thrilled"} else None
-    lemma = lemmas.of(head)
+        return own if head.lower_ in _MOVED else None
     outer = stance_of(head, lemmas, depth + 1)
     if outer is None:
         return None
+    lemma = lemmas.of(head)
     if lemma in SUPPOSING:
         return replace(own, negated=own.negated != outer.negated, modality="possible")
     if outer.negated or outer.modality != "asserted":
         return None
-    adjectives = [child.lower_ for child in head.children if child.dep_ == "acomp"]
-    if lemma == "be" and adjectives and not set(adjectives) <= {"glad", "happy", "sad", "proud", "thrilled", "true"}:
-        return replace(own, modality="possible") if set(adjectives) <= {"sure", "certain"} else None
-    if lemma in REPORTING or (head.i > verb.i and head.tag_ != "VBN"):
-        return own  # the second: "..., I heard" and clauses that a comma joins
-    return None
+    felt = {child.lower_ for child in head.children if child.dep_ == "acomp"}
+    if lemma == "be" and felt and not felt <= _MOVED | {"true"}:
+        return replace(own, modality="possible") if felt <= {"sure", "certain"} else None
+    # The second: "..., I heard", and clauses that a comma joins.
+    return own if lemma in REPORTING or (head.i > verb.i and head.tag_ != "VBN") else None
 
 
 def _considered(verb: Token, own: Stance, lemmas: Lemmas, depth: int) -> Stance | None:
-    """ "thinking about moving", "planning on moving", "looking forward to visiting"."""
+    """As in "thinking about moving", "planning on moving", "looking forward to visiting"."""
     governor = verb.head.head
     if verb.head.lower_ not in {"about", "of", "on", "to"} or not governor.tag_.startswith("VB"):
         return None
     outer = stance_of(governor, lemmas, depth + 1)
-    if outer is None or outer.negated or outer.past and governor.tag_ != "VBG":
+    if outer is None or outer.negated or (outer.past and governor.tag_ != "VBG"):
         return None
     lemma = lemmas.of(governor)
     if lemma in {"think", "dream", "talk"}:
@@ -215,19 +218,15 @@ def _considered(verb: Token, own: Stance, lemmas: Lemmas, depth: int) -> Stance 
     return replace(own, modality="planned") if lemma in {"plan", "look"} else None
 
 
-def _adverbial(verb: Token, own: Stance, lemmas: Lemmas) -> Stance | None:
-    """ "when I was in Rome", "because she hates fish": facts, if they have a subject of their own."""
+def _adverbial(verb: Token, own: Stance) -> Stance | None:
+    """As in "when I was in Rome", "because Ana hates fish": facts, if they have a subject of their own."""
     if not any(child.dep_ in {"nsubj", "nsubjpass"} for child in verb.children):
         return None
     if any(child.dep_ == "aux" and child.tag_ == "TO" for child in verb.children):
         return None
-    ahead = any(child.lower_ in {"when", "once", "before", "after"} for child in verb.lefts)
-    return None if ahead and stance_is_future(verb.head, lemmas) else own
-
-
-def stance_is_future(verb: Token, lemmas: Lemmas) -> bool:
-    """Whether a verb stands in the future: what "when ..." says of it has not happened yet."""
-    return any(child.dep_ == "aux" and lemmas.of(child) in {"will", "would", "can", "should"} for child in verb.children)
+    timed = any(child.lower_ in {"when", "whenever", "once", "before", "after"} for child in verb.lefts)
+    # "When I come to Boston" has not happened yet, or happens now and then.
+    return None if timed and not own.past and verb.tag_ != "VBN" else own
 
 
 def _weaker(one: str, other: str) -> str:

@@ -30,9 +30,9 @@ logger = logging.getLogger(__name__)
 UNUSED_PIPES = ["senter", "attribute_ruler", "lemmatizer"]
 """Left out: sentences come from the parser, and `Lemmas` reads the lemmatizer's tables on demand."""
 
-BATCH_PIECES = 32
+BATCH_PIECES = 64
 BATCH_CHARACTERS = 8_000
-"""A micro-batch ends at either: a quarter of a second, the longest that an urgent request waits."""
+"""A micro-batch ends at either: about 0.4 s, the longest that an urgent request waits. Smaller ones are slower."""
 
 CLAIMS_LIMIT = 500
 """Claims of one turn that are kept."""
@@ -96,11 +96,11 @@ class TaggerWorker:
 
     def _understand(self, turn: Turn, piece: Piece, doc: Doc) -> tuple[list[Span], list[Claim]]:
         related = relations(doc)
-        names = find_names(doc, [name for name in (turn.speaker, turn.listener) if name], related)
+        names = find_names(doc, piece.text, [name for name in (turn.speaker, turn.listener) if name], related)
         spans = names.spans(piece.start)
         if not piece.said:
             return spans, []
-        scene = Scene(doc, names, turn.speaker, turn.listener, quoted_tokens(doc), related)
+        scene = Scene(doc, names, turn.speaker, turn.listener, quoted_tokens(doc, piece.text), related)
         return spans, self._triples.of(scene)
 
 

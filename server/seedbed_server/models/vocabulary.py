@@ -11,43 +11,44 @@ from __future__ import annotations
 
 KIN = {
     "mother": "mother", "mom": "mother", "mum": "mother", "mommy": "mother", "mama": "mother", "mummy": "mother",
-    "father": "father", "dad": "father", "daddy": "father", "papa": "father",
-    "parent": "parent", "parents": "parents", "sister": "sister", "sis": "sister", "brother": "brother", "bro": "brother",
+    "father": "father", "dad": "father", "daddy": "father", "papa": "father", "parent": "parent",
+    "parents": "parents", "sister": "sister", "sis": "sister", "brother": "brother", "bro": "brother",
     "sibling": "sibling", "siblings": "siblings", "twin": "twin", "son": "son", "daughter": "daughter",
-    "kid": "child", "child": "child", "kids": "children", "children": "children", "baby": "baby",
-    "sons": "sons", "daughters": "daughters", "sisters": "sisters", "brothers": "brothers",
-    "husband": "husband", "hubby": "husband", "wife": "wife", "spouse": "spouse", "partner": "partner",
-    "fiance": "fiancé", "fiancé": "fiancé", "fiancee": "fiancée", "fiancée": "fiancée",
-    "boyfriend": "boyfriend", "girlfriend": "girlfriend", "ex": "ex", "ex-husband": "ex-husband", "ex-wife": "ex-wife",
+    "kid": "child", "child": "child", "kids": "children", "children": "children", "baby": "baby", "sons": "sons",
+    "daughters": "daughters", "sisters": "sisters", "brothers": "brothers", "husband": "husband",
+    "hubby": "husband", "wife": "wife", "spouse": "spouse", "partner": "partner", "fiance": "fiancé",
+    "fiancé": "fiancé", "fiancee": "fiancée", "fiancée": "fiancée", "boyfriend": "boyfriend",
+    "girlfriend": "girlfriend", "ex": "ex", "ex-husband": "ex-husband", "ex-wife": "ex-wife",
     "grandmother": "grandmother", "grandma": "grandmother", "granny": "grandmother", "nana": "grandmother",
     "gran": "grandmother", "grandfather": "grandfather", "grandpa": "grandfather", "granddad": "grandfather",
     "grandparents": "grandparents", "grandson": "grandson", "granddaughter": "granddaughter",
-    "grandkids": "grandchildren", "grandchildren": "grandchildren",
-    "uncle": "uncle", "aunt": "aunt", "auntie": "aunt", "cousin": "cousin", "cousins": "cousins", "nephew": "nephew",
-    "niece": "niece", "stepmother": "stepmother", "stepfather": "stepfather", "stepmom": "stepmother",
-    "stepdad": "stepfather", "stepson": "stepson", "stepdaughter": "stepdaughter", "stepsister": "stepsister",
-    "stepbrother": "stepbrother", "godmother": "godmother", "godfather": "godfather",
-    "mother-in-law": "mother-in-law", "father-in-law": "father-in-law", "sister-in-law": "sister-in-law",
-    "brother-in-law": "brother-in-law", "family": "family",
+    "grandkids": "grandchildren", "grandchildren": "grandchildren", "uncle": "uncle", "aunt": "aunt",
+    "auntie": "aunt", "cousin": "cousin", "cousins": "cousins", "nephew": "nephew", "niece": "niece",
+    "stepmother": "stepmother", "stepfather": "stepfather", "stepmom": "stepmother", "stepdad": "stepfather",
+    "stepson": "stepson", "stepdaughter": "stepdaughter", "stepsister": "stepsister", "stepbrother": "stepbrother",
+    "godmother": "godmother", "godfather": "godfather", "mother-in-law": "mother-in-law",
+    "father-in-law": "father-in-law", "sister-in-law": "sister-in-law", "brother-in-law": "brother-in-law",
+    "family": "family",
 }  # fmt: skip
 """Relatives, as said: as named in a predicate."""
 
 PEOPLE = {
-    "friend", "friends", "buddy", "pal", "mate", "roommate", "roommates", "flatmate", "housemate", "neighbor", "neighbour",
-    "neighbors", "neighbours", "boss", "manager", "supervisor", "colleague", "colleagues", "coworker", "co-worker",
-    "coworkers", "teammate", "teammates", "classmate", "classmates", "teacher", "coach", "mentor", "tutor", "professor",
-    "student", "students", "doctor", "dentist", "therapist", "landlord", "landlady", "assistant", "client", "nanny",
-    "babysitter", "trainer", "instructor", "date", "crush", "bestie", "bff",
+    "friend", "friends", "buddy", "pal", "mate", "roommate", "roommates", "flatmate", "housemate", "neighbor",
+    "neighbour", "neighbors", "neighbours", "boss", "manager", "supervisor", "colleague", "colleagues", "coworker",
+    "co-worker", "coworkers", "teammate", "teammates", "classmate", "classmates", "teacher", "coach", "mentor",
+    "tutor", "professor", "student", "students", "doctor", "dentist", "therapist", "landlord", "landlady",
+    "assistant", "client", "nanny", "babysitter", "trainer", "instructor", "date", "crush", "bestie", "bff",
 }  # fmt: skip
 """Other people that one has: the word is the predicate."""
 
 PETS = {
-    "dog": "dog", "puppy": "dog", "pup": "dog", "doggo": "dog", "retriever": "dog", "labrador": "dog", "poodle": "dog",
-    "beagle": "dog", "bulldog": "dog", "terrier": "dog", "corgi": "dog", "husky": "dog", "dachshund": "dog", "shepherd": "dog",
-    "cat": "cat", "kitten": "cat", "kitty": "cat", "horse": "horse", "pony": "pony", "rabbit": "rabbit", "bunny": "rabbit",
-    "hamster": "hamster", "parrot": "parrot", "turtle": "turtle", "tortoise": "tortoise", "snake": "snake",
-    "lizard": "lizard", "ferret": "ferret", "pet": "pet", "dogs": "dogs", "puppies": "dogs", "pups": "dogs", "cats": "cats",
-    "kittens": "cats", "pets": "pets", "horses": "horses", "rabbits": "rabbits", "turtles": "turtles", "snakes": "snakes",
+    "dog": "dog", "puppy": "dog", "pup": "dog", "doggo": "dog", "retriever": "dog", "labrador": "dog",
+    "poodle": "dog", "beagle": "dog", "bulldog": "dog", "terrier": "dog", "corgi": "dog", "husky": "dog",
+    "dachshund": "dog", "shepherd": "dog", "cat": "cat", "kitten": "cat", "kitty": "cat", "horse": "horse",
+    "pony": "pony", "rabbit": "rabbit", "bunny": "rabbit", "hamster": "hamster", "parrot": "parrot",
+    "turtle": "turtle", "tortoise": "tortoise", "snake": "snake", "lizard": "lizard", "ferret": "ferret",
+    "pet": "pet", "dogs": "dogs", "puppies": "dogs", "pups": "dogs", "cats": "cats", "kittens": "cats",
+    "pets": "pets", "horses": "horses", "rabbits": "rabbits", "turtles": "turtles", "snakes": "snakes",
 }  # fmt: skip
 """Animals that one has, as said: as named in a predicate."""
 
@@ -69,7 +70,7 @@ def singular(predicate: str) -> str:
 
 PREDICATES = {
     # living somewhere
-    "live in": "live in", "live at": "live in", "reside in": "live in", "be based in": "live in", 
+    "live in": "live in", "live at": "live in", "reside in": "live in", "be based in": "live in",
     # moving: said as an event, whatever the tense, because that is what it is
     "move to": "moved to", "move into": "moved to", "relocate to": "moved to", "move back to": "moved to",
     "move in": "moved to", "move over to": "moved to", "move from": "moved from", "immigrate to": "moved to",
@@ -81,35 +82,43 @@ PREDICATES = {
     "work at": "work at", "work for": "work at", "be employed by": "work at", "be employed at": "work at",
     "have job at": "work at", "get job at": "work at", "get job with": "work at", "start job at": "work at",
     "land job at": "work at", "take job at": "work at", "start work at": "work at", "start work for": "work at",
-    "start at": "work at", "join": "join", "study at": "study at", "go to school at": "study at", "enrol at": "study at",
-    "enroll at": "study at", "enroll in": "enroll in", "be enrolled in": "enroll in", 
-    "quit": "quit", "leave": "leave",
+    "start at": "work at", "join": "join", "study at": "study at", "go to school at": "study at",
+    "enrol at": "study at",
+    "enroll at": "study at", "enroll in": "enroll in", "be enrolled in": "enroll in",
+    "quit job at": "leave", "leave job at": "leave", "lose job at": "leave", "leave": "leave",
     # possession
     "have": "have", "own": "have", "have get": "have", "possess": "have",
     # liking
-    "like": "like", "enjoy": "like", "be fond of": "like", "be into": "like", "be keen on": "like", "be a fan of": "like",
+    "like": "like", "enjoy": "like", "be fond of": "like", "be into": "like", "be keen on": "like",
+    "be a fan of": "like",
     "love": "love", "adore": "love", "be in love with": "love", "dislike": "dislike", "can stand": "like",
-    "can bear": "like", "hate": "hate", "detest": "hate", "loathe": "hate", "prefer": "prefer", "can tolerate": "like",
+    "can bear": "like", "hate": "hate", "detest": "hate", "loathe": "hate", "prefer": "prefer",
+    "can tolerate": "like",
     # marriage
     "marry": "marry", "get married to": "marry", "be married to": "be married to", "get engaged to": "be engaged to",
     "get divorced from": "be divorced from",
     # going
-    "go to": "go to", "travel to": "go to", "fly to": "go to", "take trip to": "go to", "go on trip to": "go to", "drive to": "go to", "head to": "go to", "visit": "visit",
+    "go to": "go to", "travel to": "go to", "fly to": "go to", "be to": "go to", "take trip to": "go to",
+    "go on trip to": "go to", "drive to": "go to", "head to": "go to", "visit": "visit",
     # food
     "be allergic to": "be allergic to", "have allergy to": "be allergic to",
 }  # fmt: skip
 """As parsed (lemmas of verb, particle, preposition): canonical. What is not here stays as parsed."""
 
+STATE_CHANGES = {"die": "dead", "pass away": "dead", "retire": "retired", "divorce": "divorced"}
+"""Verbs without an object that leave somebody in a state: (Maya's grandmother, be, dead)."""
+
 PAST_STATES = {
-    "live in": "used to live in", "live with": "used to live with", "work at": "used to work at",
-    "work as": "used to work as", "work in": "used to work in", "study at": "used to study at", "be": "used to be",
-    "have": "had", "be married to": "used to be married to", "be engaged to": "used to be engaged to",
+    "be in": "was in", "be at": "was at", "live in": "used to live in", "live with": "used to live with",
+    "work at": "used to work at", "work as": "used to work as", "work in": "used to work in",
+    "study at": "used to study at", "be": "used to be", "have": "had", "be married to": "used to be married to",
+    "be engaged to": "used to be engaged to",
 }  # fmt: skip
 """States that a past tense ends: "I lived in Oslo" must not read as living there."""
 
 PLANNING = {
-    "plan", "want", "intend", "decide", "hope", "need", "have", "aim", "mean", "prepare", "schedule", "arrange", "go", "gon",
-    "gonna", "wan", "wanna", "look", "promise", "dream", "long", "wish",
+    "plan", "want", "intend", "decide", "hope", "need", "have", "aim", "mean", "prepare", "schedule", "arrange",
+    "go", "gon", "gonna", "wan", "wanna", "look", "promise", "dream", "long", "wish",
 }  # fmt: skip
 """Verbs whose "to VERB" is an intention."""
 
@@ -123,115 +132,134 @@ SUPPOSING = {"think", "believe", "guess", "suppose", "reckon", "feel", "suspect"
 """Verbs whose "that ..." is only possible; a "not" on them belongs to the clause."""
 
 REPORTING = {
-    "know", "say", "tell", "hear", "see", "realize", "realise", "find", "mention", "remember", "notice", "learn", "discover",
-    "announce", "explain", "show", "prove", "love", "hate", "mean", "understand", "admit", "read", "recall", "confirm", "be",
+    "know", "say", "tell", "hear", "see", "realize", "realise", "find", "mention", "remember", "notice", "learn",
+    "discover", "announce", "explain", "show", "prove", "love", "hate", "mean", "understand", "admit", "read",
+    "recall", "confirm", "be",
 }  # fmt: skip
 """Verbs whose "that ..." is taken as said."""
 
-LIKING = {"like", "love", "enjoy", "hate", "prefer", "adore", "dislike", "miss", "stop", "quit", "avoid", "start", "practice"}
+LIKING = {
+    "like", "love", "enjoy", "hate", "prefer", "adore", "dislike", "miss", "stop", "quit", "learn", "avoid",
+    "start", "practice",
+}  # fmt: skip
 """Verbs that take an activity for an object ("love hiking", "quit smoking")."""
 
-SOON = {"move", "relocate", "go", "fly", "travel", "visit", "leave", "marry", "return", "meet", "start", "adopt", "get", "buy"}
+SOON = {
+    "move", "relocate", "go", "fly", "travel", "visit", "leave", "marry", "return", "meet", "start", "adopt", "get",
+    "buy",
+}  # fmt: skip
 """Verbs whose present progressive is an arrangement ("I'm moving to Berlin in May")."""
 
 NOT_CLAIMS = {
-    "say", "tell", "mean", "guess", "hope", "wish", "wonder", "suppose", "thank", "appreciate", "seem", "sound", "happen",
-    "let", "ask", "bet", "think", "feel", "look", "imagine", "pretend", "hear", "matter", "shall", "try", "allow", "cause",
-    "know", "believe", "agree", "understand", "see", "keep", "give", "bring", "put", "show", "share", "mention", "talk",
-    "remember", "forget", "realize", "help", "inspire", "remind", "send", "make", "do", "capture", "check", "support", "tag",
-    "surround", "face", "handle", "deal", "welcome", "hit", "congratulate", "bless", "find", "end", "turn", "express",
-    "focus", "stay", "wait", "hold", "notice", "add", "set", "figure", "include", "involve", "admire", "be", "spend",
+    "say", "tell", "mean", "guess", "hope", "wish", "wonder", "suppose", "thank", "appreciate", "seem", "sound",
+    "happen", "let", "ask", "bet", "think", "feel", "look", "imagine", "pretend", "hear", "matter", "shall", "try",
+    "allow", "cause", "know", "believe", "agree", "understand", "see", "keep", "give", "bring", "put", "show",
+    "share", "mention", "talk", "remember", "forget", "realize", "help", "inspire", "remind", "send", "make", "do",
+    "capture", "check", "support", "tag", "surround", "face", "handle", "deal", "welcome", "hit", "congratulate",
+    "bless", "find", "end", "turn", "express", "focus", "excite", "live", "stay", "wait", "hold", "notice", "add",
+    "set", "figure", "include", "involve", "admire", "be", "spend",
 }  # fmt: skip
 """Verbs that with a common noun say little that lasts; with a name they do, and are kept."""
 
 SKILLS = {
-    "play", "speak", "cook", "swim", "sing", "dance", "drive", "ride", "read", "write", "code", "program", "eat", "drink",
-    "stand", "bear", "tolerate", "ski", "surf", "paint", "draw", "fix", "repair", "bake", "knit", "sew", "sail", "fly",
-    "understand", "juggle", "skate", "type", "hear", "walk", "digest", "afford",
+    "play", "speak", "cook", "swim", "sing", "dance", "drive", "ride", "read", "write", "code", "program", "eat",
+    "drink", "stand", "bear", "tolerate", "ski", "surf", "paint", "draw", "fix", "repair", "bake", "knit", "sew",
+    "sail", "fly", "understand", "juggle", "skate", "type", "hear", "walk", "digest", "afford",
 }  # fmt: skip
 """Verbs whose "can" is an ability; with any other it is politeness or a chance."""
 
-IDLE_ACTIVITIES = {"being", "having", "doing", "getting", "going", "seeing", "making", "knowing", "be", "have", "see", "do"}
+IDLE_ACTIVITIES = {
+    "being", "having", "doing", "getting", "going", "seeing", "making", "knowing", "talking", "coming", "be",
+    "have", "see", "do", "come", "go", "get", "talk",
+}  # fmt: skip
 """Activities that say nothing on their own."""
 
 HYPOTHETICAL_MARKS = {"if", "whether", "unless", "until", "till", "lest", "than", "like"}
 """Conjunctions whose clause, and for "if" and "unless" also the main clause, is no fact."""
 
 DOUBT = {"maybe", "perhaps", "possibly", "probably", "hopefully"}
-NEGATIONS = {"not", "n't", "never", "n’t", "no", "nobody", "hardly", "nt"}
+NEGATIONS = {"not", "n't", "never", "n\u2019t", "no", "nobody", "hardly", "nt"}
 
 # --- Nouns and adjectives ----------------------------------------------------
 
 VAGUE_NOUNS = {
-    "thing", "things", "stuff", "lot", "lots", "bit", "way", "ways", "one", "ones", "something", "everything", "anything",
-    "nothing", "time", "times", "fun", "kind", "sort", "part", "parts", "idea", "care", "look", "blast", "break", "sense",
-    "moment", "moments", "day", "days", "week", "weeks", "month", "months", "year", "years", "morning", "night", "evening",
-    "hour", "hours", "minute", "minutes", "while", "chance", "luck", "point", "step", "steps", "touch", "rest", "same",
-    "others", "other", "someone", "anyone", "everyone", "nobody", "people", "person", "guy", "guys", "place", "hand", "hands",
-    "matter", "fact", "reason", "case", "kinds", "sorts", "couple", "ton", "tons", "bunch", "plenty", "number", "word",
-    "words", "vibe", "vibes", "feeling", "feelings", "sec", "second", "piece", "place", "stage", "deal", "difference",
-    "change", "changes", "impact", "joy", "love", "hope", "support", "happiness", "peace", "strength", "courage", "progress",
-    "vibe", "energy", "spirit", "eye", "eyes", "heart", "mind", "self", "today", "tomorrow", "yesterday", "tonight", "weekend",
-    "more", "much", "many", "enough", "less", "most", "some", "any", "all", "both", "each", "few", "little", "half",
-    "advice", "effort", "thought", "thoughts", "side", "list", "journey", "experience", "experiences", "opportunity", "gift",
-    "reminder", "example", "inspiration", "passion", "sight", "life", "world", "story", "stories", "blessing", "motivation",
-    "what", "course", "addition", "order", "end", "front", "middle", "top", "mood", "attention", "memory", "memories",
-    "here", "there", "home", "rough", "spot", "beauty", "issue", "issues", "breakthrough", "conversation", "talk", "chat", "future", "past", "present", "sake", "question", "questions", "possibility",
+    "thing", "things", "stuff", "lot", "lots", "bit", "way", "ways", "one", "ones", "something", "everything",
+    "anything", "nothing", "time", "times", "fun", "kind", "sort", "part", "parts", "idea", "care", "look", "blast",
+    "break", "sense", "moment", "moments", "day", "days", "week", "weeks", "month", "months", "year", "years",
+    "morning", "night", "evening", "hour", "hours", "minute", "minutes", "while", "chance", "luck", "point", "step",
+    "steps", "touch", "rest", "same", "others", "other", "someone", "anyone", "everyone", "nobody", "people",
+    "person", "guy", "guys", "place", "hand", "hands", "matter", "fact", "reason", "case", "kinds", "sorts",
+    "couple", "ton", "tons", "bunch", "plenty", "number", "word", "words", "vibe", "vibes", "feeling", "feelings",
+    "sec", "second", "piece", "stage", "deal", "difference", "change", "changes", "impact", "joy", "love", "hope",
+    "support", "happiness", "peace", "strength", "courage", "progress", "energy", "spirit", "eye", "eyes", "heart",
+    "mind", "self", "today", "tomorrow", "yesterday", "tonight", "weekend", "more", "much", "many", "enough",
+    "less", "most", "some", "any", "all", "both", "each", "few", "little", "half", "advice", "effort", "thought",
+    "thoughts", "side", "list", "journey", "experience", "experiences", "opportunity", "gift", "reminder",
+    "example", "inspiration", "passion", "sight", "life", "world", "story", "stories", "blessing", "motivation",
+    "lol", "lmao", "omg", "haha", "tbh", "what", "course", "addition", "order", "end", "front", "middle", "top",
+    "mood", "attention", "memory", "memories", "here", "there", "home", "rough", "spot", "beauty", "issue",
+    "issues", "breakthrough", "conversation", "talk", "chat", "future", "past", "present", "sake", "question",
+    "questions", "possibility",
 }  # fmt: skip
 """Heads of phrases that name nothing."""
 
 PRAISE = {
-    "great", "good", "amazing", "awesome", "wonderful", "nice", "lovely", "fantastic", "incredible", "beautiful", "cool",
-    "perfect", "important", "special", "real", "true", "huge", "big", "tough", "hard", "bad", "terrible", "awful", "fun",
-    "lucky", "powerful", "super", "total", "such", "lot", "right", "wrong", "crazy", "inspiring", "favorite", "favourite",
+    "great", "good", "amazing", "awesome", "wonderful", "nice", "lovely", "fantastic", "incredible", "beautiful",
+    "cool", "perfect", "important", "special", "real", "true", "huge", "big", "tough", "hard", "bad", "terrible",
+    "awful", "fun", "lucky", "powerful", "super", "total", "such", "lot", "right", "wrong", "crazy", "inspiring",
+    "favorite", "favourite",
 }  # fmt: skip
 """With one of these, "is a NOUN" is an opinion and no attribute."""
 
 LASTING = {
-    "vegan", "vegetarian", "single", "married", "divorced", "engaged", "pregnant", "retired", "gay", "lesbian", "bisexual",
-    "straight", "transgender", "trans", "nonbinary", "non-binary", "widowed", "deaf", "blind", "diabetic", "autistic",
-    "left-handed", "unemployed", "self-employed", "dead", "adopted", "bilingual", "dyslexic", "asthmatic", "pescatarian",
-    "jewish", "christian", "muslim", "buddhist", "hindu", "catholic", "atheist", "religious", "blue", "red", "green", "black",
-    "white", "yellow", "purple", "pink", "orange", "brown", "gray", "grey", "sober", "homeless", "lactose-intolerant",
-    "gluten-free", "colorblind", "introverted", "extroverted", "allergic",
+    "vegan", "vegetarian", "single", "married", "divorced", "engaged", "pregnant", "retired", "gay", "lesbian",
+    "bisexual", "straight", "transgender", "trans", "nonbinary", "non-binary", "widowed", "deaf", "blind",
+    "diabetic", "autistic", "left-handed", "unemployed", "self-employed", "dead", "adopted", "bilingual",
+    "dyslexic", "asthmatic", "pescatarian", "jewish", "christian", "muslim", "buddhist", "hindu", "catholic",
+    "atheist", "religious", "blue", "red", "green", "black", "white", "yellow", "purple", "pink", "orange", "brown",
+    "gray", "grey", "sober", "homeless", "lactose-intolerant", "gluten-free", "colorblind", "introverted",
+    "extroverted", "allergic",
 }  # fmt: skip
 """Adjectives that describe someone for longer than a day."""
 
 DISPOSITIONS = {
-    "allergic", "intolerant", "sensitive", "afraid", "scared", "terrified", "fond", "keen", "interested", "passionate",
-    "crazy", "obsessed", "addicted", "fluent", "related", "married", "engaged", "born", "good", "bad", "terrible", "familiar",
-    "responsible", "loyal", "sick", "tired", "jealous", "immune", "vaccinated", "native", "active",
+    "allergic", "intolerant", "sensitive", "afraid", "scared", "terrified", "fond", "keen", "interested",
+    "passionate", "crazy", "obsessed", "addicted", "fluent", "related", "married", "engaged", "born", "good", "bad",
+    "terrible", "familiar", "responsible", "loyal", "sick", "tired", "jealous", "immune", "vaccinated", "native",
+    "active",
 }  # fmt: skip
 """Adjectives that with a preposition ("afraid of spiders") say what lasts."""
 
 TIME_NOUNS = {
-    "morning", "afternoon", "evening", "night", "day", "week", "month", "year", "weekend", "hour", "minute", "moment",
-    "summer", "winter", "spring", "autumn", "fall", "days", "weeks", "months", "years", "hours", "minutes", "while",
-    "birthday", "age", "past", "future", "meantime", "first", "last", "now", "ages",
-    "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "january", "february", "march", "april",
-    "june", "july", "august", "september", "october", "november", "december", "christmas", "easter", "once", "decade",
+    "morning", "afternoon", "evening", "night", "day", "week", "month", "year", "weekend", "hour", "minute",
+    "moment", "summer", "winter", "spring", "autumn", "fall", "days", "weeks", "months", "years", "hours",
+    "minutes", "while", "birthday", "age", "past", "future", "meantime", "first", "last", "now", "ages", "monday",
+    "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "january", "february", "march", "april",
+    "june", "july", "august", "september", "october", "november", "december", "christmas", "easter", "once",
+    "decade",
 }  # fmt: skip
 """Heads of phrases that say when."""
 
 ARGUMENT_PREPOSITIONS = {
-    "to", "in", "at", "for", "from", "with", "on", "about", "into", "of", "as", "near", "against", "under", "around", "through",
-    "by", "after", "over", "across", "onto", "towards", "toward", "without", "beside", "behind",
+    "to", "in", "at", "for", "from", "with", "on", "about", "into", "of", "as", "near", "against", "under",
+    "around", "through", "by", "after", "over", "across", "onto", "towards", "toward", "without", "beside",
+    "behind",
 }  # fmt: skip
 """Prepositions that join a verb to what it is about."""
 
 NOT_NAMES = {
-    "hey", "hi", "hello", "wow", "yeah", "yay", "yes", "yep", "yup", "nope", "no", "omg", "lol", "lmao", "haha", "hahaha", "hehe",
-    "btw", "idk", "tbh", "imo", "ok", "okay", "oh", "ooh", "aww", "aw", "ugh", "hmm", "hm", "um", "uh", "well", "thanks",
-    "thank", "thx", "ty", "congrats", "congratulations", "cheers", "bye", "goodbye", "please", "pls", "sorry", "sure",
-    "absolutely", "definitely", "totally", "exactly", "cool", "nice", "great", "awesome", "amazing", "love", "loved", "glad",
-    "good", "happy", "dude", "bro", "sis", "man", "guys", "girl", "babe", "buddy", "honey", "dear", "mom", "mum", "dad",
-    "mommy", "daddy", "grandma", "grandpa", "mama", "papa", "gosh", "god", "damn", "dang", "whoa", "woah", "yikes", "oops",
-    "appreciate", "keep", "hope", "can't", "cant", "gonna", "wanna", "got", "check", "sounds", "remember", "like", "pic", "pics",
-    "photo", "rip", "fyi", "asap", "dm", "lmk", "brb", "ikr", "smh", "fr", "ngl", "woohoo", "woo", "hoo", "sup", "yo", "ha", "wait",
-    "good luck", "way", "haven", "take care", "self", "check out", "ahoy", "welcome", "sweet", "right", "true", "tysm", "hooray",
-    "user", "assistant", "image", "video",
-    "tues", "thurs", "mon", "wed", "fri", "nature", "music", "yoga", "art", "reading", "family",
-    "ai", "tv", "diy", "pc", "pt", "bbq", "dj", "ceo", "phd", "gps", "faq", "url", "id", "vip", "rv", "pr",
+    "hey", "hi", "hello", "wow", "yeah", "yay", "yes", "yep", "yup", "nope", "no", "omg", "lol", "lmao", "haha",
+    "hahaha", "hehe", "btw", "idk", "tbh", "imo", "ok", "okay", "oh", "ooh", "aww", "aw", "ugh", "hmm", "hm", "um",
+    "uh", "well", "thanks", "thank", "thx", "ty", "congrats", "congratulations", "cheers", "bye", "goodbye",
+    "please", "pls", "sorry", "sure", "absolutely", "definitely", "totally", "exactly", "cool", "nice", "great",
+    "awesome", "amazing", "love", "loved", "glad", "good", "happy", "dude", "bro", "sis", "man", "guys", "girl",
+    "babe", "buddy", "honey", "dear", "mom", "mum", "dad", "mommy", "daddy", "grandma", "grandpa", "mama", "papa",
+    "gosh", "god", "damn", "dang", "whoa", "woah", "yikes", "oops", "appreciate", "keep", "hope", "can't", "cant",
+    "gonna", "wanna", "got", "check", "sounds", "remember", "like", "pic", "pics", "photo", "rip", "fyi", "asap",
+    "dm", "lmk", "brb", "ikr", "smh", "fr", "ngl", "woohoo", "woo", "hoo", "sup", "yo", "ha", "wait", "good luck",
+    "way", "haven", "take care", "self", "check out", "ahoy", "welcome", "sweet", "right", "true", "tysm", "hooray",
+    "user", "assistant", "image", "video", "tues", "thurs", "mon", "wed", "fri", "nature", "music", "yoga", "art",
+    "reading", "family", "ai", "tv", "diy", "pc", "pt", "bbq", "dj", "ceo", "phd", "gps", "faq", "url", "id", "vip",
+    "rv", "pr",
 }  # fmt: skip
 """What a tagger trained on newswire takes for a name in a chat, and is none."""
-

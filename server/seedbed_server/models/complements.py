@@ -1,0 +1,313 @@
+"""What a clause says of the one who acts: its objects, and the predicate that leads to each.
+
+The verb's own words make the predicate: its lemma, a particle ("give up"), "can",
+a preposition ("work at"). `vocabulary` joins what means the same, and names what
+says too little to be kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from spacy.tokens import Token
+
+from .lemmas import Lemmas
+from .phrases import LONGEST_OBJECT, Node, Scene, each_of
+from .relations import holder_of
+from .stance import Stance
+from .vocabulary import (
+    ARGUMENT_PREPOSITIONS,
+    DISPOSITIONS,
+    DOING,
+    IDLE_ACTIVITIES,
+    LASTING,
+    LIKING,
+    NOT_CLAIMS,
+    PLANNING,
+    PRAISE,
+    PREDICATES,
+    STATE_CHANGES,
+    TIME_NOUNS,
+    VAGUE_NOUNS,
+    relation,
+)
+
+_OBJECTS = {"dobj", "obj", "oprd"}
+_WORD_OF_A_NAME = {"know", "see", "show", "support", "help", "admire"}
+_SETTLED = {"work", "live", "study", "up"}
+_OWN_WORDS = {"be", "say", "tell", "look", "wait"}
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A verb that claims something, and one of those who act in it."""
+
+    scene: Scene
+    verb: Token
+    lemma: str
+    stance: Stance
+    subject: Node
+
+    @property
+    def base(self) -> str:
+        """The predicate without its preposition: "work", "give up", "can play", "be promoted"."""
+        words = [self.lemma, *(child.lower_ for child in self.verb.children if child.dep_ == "prt")]
+        if self.passive:
+            words[:1] = ["be", self.verb.lower_]
+        return " ".join(["can", *words] if self.stance.ability else words)
+
+    @property
+    def passive(self) -> bool:
+        """Whether the subject is the one to whom it is done."""
+        return is_passive(self.verb)
+
+    def thing(self, token: Token) -> Node | None:
+        """What a phrase of the clause names."""
+        return self.scene.thing(token, self.subject)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One thing that a clause says: ``last`` is its last token, ``denied`` a "no" before it."""
+
+    predicate: str
+    node: Node
+    last: Token
+    denied: bool = False
+
+
+def complements(clause: Clause, lemmas: Lemmas) -> Iterator[Said]:
+    """All that a clause says of its subject, in the order of the text."""
+    if clause.lemma == "be" and not clause.passive:
+        yield from _copula(clause)
+    elif clause.verb.lower_ not in {"called", "named"} or not clause.passive:  # those are relations
+        yield from _action(clause, lemmas)
+
+
+def canonical(parsed: str) -> str:
+    """The canonical form of a predicate as parsed."""
+    return PREDICATES.get(parsed, parsed)
+
+
+def is_passive(verb: Token) -> bool:
+    """Whether a verb is in the passive."""
+    return any(child.dep_ == "auxpass" for child in verb.children)
+
+
+def is_none(noun: Token) -> bool:
+    """Whether a noun denies its clause, as in "no siblings" and "neither Tom"."""
+    return any(
+        child.lower_ in {"no", "neither"} and child.dep_ in {"det", "preconj", "cc", "neg"} for child in noun.children
+    )
+
+
+# --- "is" ----------------------------------------------------------------------
+
+
+def _copula(clause: Clause) -> Iterator[Said]:
+    """What somebody is: "is a nurse", "is vegan", "is allergic to nuts", "is from Rome"."""
+    for child in clause.verb.children:
+        if child.dep_ == "attr":
+            for each in each_of(child):
+                yield from _attribute(clause, each)
+        elif child.dep_ == "acomp":
+            for each in each_of(child):
+                yield from _quality(clause, each)
+        elif child.dep_ == "prep" and child.lower_ in {"from", "into", "in", "at", "to"}:
+            for noun in objects_of(child):
+                node = clause.thing(noun)
+                if node is not None and (child.lower_ in {"from", "into"} or node.type == "location"):
+                    yield Said(canonical(f"be {child.lower_}"), node, noun)
+
+
+def _attribute(clause: Clause, noun: Token) -> Iterator[Said]:
+    """A calling or a kind; no opinion, and no relative (that is a relation)."""
+    if not noun.tag_.startswith("N") or (relation(noun.text) is not None and holder_of(noun) is not None):
+        return
+    if noun.lower_ == "fan":
+        liked = [each for prep in noun.children if prep.lower_ == "of" for each in objects_of(prep)]
+        yield from (Said("like", node, each) for each in liked if (node := clause.thing(each)) is not None)
+        return
+    if {token.lower_ for token in noun.lefts} & PRAISE or noun.lower_ in PRAISE:
+        return
+    if any(token.tag_ in {"JJS", "PRP$", "WP", "WDT"} for token in noun.lefts):
+        return
+    if (node := clause.thing(noun)) is not None:
+        yield Said("be", node, noun, is_none(noun))
+        yield from _employer(clause, noun)
+
+
+def _employer(clause: Clause, calling: Token) -> Iterator[Said]:
+    """Whom one with a calling works for: "an engineer at Siemens"."""
+    for prep in _hanging(calling):
+        for noun in objects_of(prep) if prep.lower_ in {"at", "for"} else ():
+            if (node := clause.thing(noun)) is not None and node.type == "organisation":
+                yield Said("work at", node, noun)
+
+
+def _quality(clause: Clause, adjective: Token) -> Iterator[Said]:
+    """A lasting property, alone or with what it is about."""
+    word = adjective.lower_
+    preps = [child for child in adjective.children if child.dep_ == "prep"]
+    for prep in preps if word in DISPOSITIONS else ():
+        for noun in objects_of(prep) if prep.lower_ in {"to", "of", "in", "with", "from", "on", "at"} else ():
+            if (node := clause.thing(noun)) is not None:
+                yield Said(canonical(f"be {word} {prep.lower_}"), node, noun)
+    name = clause.scene.names.at(adjective)
+    if name is not None and name.type == "organisation":
+        yield Said("be", Node(name.text(clause.scene.doc), name.type), adjective)
+    elif word in LASTING and not preps:
+        yield Said("be", Node(word, "other"), adjective)
+    elif word == "old" and (age := _age(adjective)):
+        yield Said("be", Node(f"{age} years old", "other"), adjective)
+
+
+def _age(adjective: Token) -> str:
+    years = next((child for child in adjective.children if child.lower_ in {"years", "year"}), None)
+    return next((child.text for child in years.children if child.dep_ == "nummod"), "") if years else ""
+
+
+# --- everything else that one does ---------------------------------------------
+
+
+def _action(clause: Clause, lemmas: Lemmas) -> Iterator[Said]:
+    if (state := _state(clause)) is not None:
+        yield Said("be", Node(state, "other"), clause.verb)
+    children = list(clause.verb.children)
+    if clause.lemma in PLANNING | DOING and any(child.dep_ == "xcomp" for child in children):
+        return  # the claim is in "to VERB"
+    wanted = _OBJECTS | ({"attr"} if clause.lemma in {"become", "remain"} else set())
+    objects = [child for child in children if child.dep_ in wanted]
+    preps = [child for child in children if child.dep_ in {"prep", "agent"}]
+    if clause.verb.dep_ == "relcl" and not objects and preps:
+        return  # "concerts I have had in June": what is had is not beside the verb
+    for noun in objects:
+        yield from _object(clause, noun)
+    if clause.lemma in LIKING:
+        yield from _activities(clause, lemmas)
+    for prep in preps:
+        yield from _around(clause, prep, objects)
+    for noun in objects:
+        for prep in _hanging(noun):
+            yield from _around(clause, prep, [noun])
+
+
+def _hanging(noun: Token) -> list[Token]:
+    """The prepositions that hang on a noun, save the "of" that is part of its phrase."""
+    return [child for child in noun.children if child.dep_ == "prep" and child.lower_ != "of"]
+
+
+def _state(clause: Clause) -> str | None:
+    """The state that a verb without an object leaves behind: "died", "retired", "got engaged"."""
+    for child in clause.verb.children:
+        if child.dep_ in _OBJECTS or (child.dep_ in {"prep", "agent"} and child.lower_ in {"to", "by"}):
+            return None
+    if clause.passive:
+        return clause.verb.lower_ if clause.verb.lower_ in LASTING else None
+    return STATE_CHANGES.get(clause.base)
+
+
+def _object(clause: Clause, noun: Token) -> Iterator[Said]:
+    """What is acted on; with a verb that says little, only if it has a name."""
+    if clause.lemma == "have" and PRAISE & {token.lower_ for token in noun.lefts}:
+        return  # "had a great walk" is a mood
+    base = clause.base
+    for each in each_of(antecedent(noun, clause.verb)):
+        node = clause.thing(each)
+        if node is None:
+            continue
+        named = node.type != "other" and clause.lemma in _WORD_OF_A_NAME
+        if clause.lemma not in NOT_CLAIMS or " " in base or named:
+            yield Said(canonical(base), node, each, is_none(each))
+
+
+def _around(clause: Clause, prep: Token, objects: list[Token]) -> Iterator[Said]:
+    """What a preposition leads to: "moved to Berlin", "got a job at Google"."""
+    word = prep.lower_
+    if word not in ARGUMENT_PREPOSITIONS:
+        return
+    for noun in objects_of(prep):
+        node = clause.thing(noun)
+        if node is None or noun.lower_ in TIME_NOUNS:
+            continue
+        predicate = _beside(clause, word, node, objects[0]) if objects else _led_to(clause, word, node)
+        if predicate:
+            yield Said(predicate, node, noun)
+        if clause.base.split()[-1] in _SETTLED:
+            yield from _chained(clause, noun)
+
+
+def _beside(clause: Clause, word: str, node: Node, noun: Token) -> str:
+    """The predicate that leads to a name beside an object; empty if there is none."""
+    if node.type == "other" or noun.tag_ in {"PRP", "DT", "WP"} or noun.lower_ in VAGUE_NOUNS:
+        return ""
+    if (whole := f"{clause.base} {noun.lower_} {word}") in PREDICATES:
+        return PREDICATES[whole]
+    if clause.lemma in NOT_CLAIMS | {"have", "own"} or (node.type == "person" and word not in {"with", "to", "from"}):
+        return ""
+    return canonical(f"{clause.base} {word}")
+
+
+def _led_to(clause: Clause, word: str, node: Node) -> str:
+    if clause.lemma in _OWN_WORDS or (clause.lemma in NOT_CLAIMS - {"live", "stay"} and node.type == "other"):
+        return ""
+    return canonical(f"{clause.base} {word}")
+
+
+def _chained(clause: Clause, noun: Token) -> Iterator[Said]:
+    """A name in a phrase that hangs on the first: "work as a nurse at Siemens"."""
+    for prep in _hanging(noun):
+        for inner in objects_of(prep) if prep.lower_ in {"in", "at", "with"} else ():
+            node = clause.thing(inner)
+            if node is not None and node.type != "other":
+                yield Said(canonical(f"{clause.base} {prep.lower_}"), node, inner)
+
+
+def _activities(clause: Clause, lemmas: Lemmas) -> Iterator[Said]:
+    """What one likes doing, or leaves off: "love hiking in the Alps", "quit smoking"."""
+    if any(child.dep_ == "aux" and lemmas.of(child) == "would" for child in clause.verb.children):
+        return
+    for child in clause.verb.children:
+        if child.dep_ != "xcomp":
+            continue
+        for each in [child, *(joined for joined in child.conjuncts if joined.i > child.i)]:
+            if words := _activity(each, clause.scene):
+                yield Said(canonical(clause.base), Node(words, "other"), each.right_edge)
+
+
+def _activity(verb: Token, scene: Scene) -> str:
+    """An activity as a phrase; empty if it is too long, says nothing, or holds a pronoun."""
+    objects = [child for child in verb.rights if child.dep_ == "dobj"]
+    if (verb.lower_ in IDLE_ACTIVITIES and not objects) or not verb.text.isalpha():
+        return ""
+    if any(child.dep_ in {"nsubj", "nsubjpass"} for child in verb.children):
+        return ""
+    words = [verb.text]
+    for child in verb.rights:
+        if child.dep_ == "dobj" and not (said := scene.phrase(child)):
+            return ""
+        if child.dep_ == "dobj":
+            words.append(said)
+        elif child.dep_ == "prt":
+            words.append(child.text)
+        elif child.dep_ == "prep" and child.lower_ in {"in", "to", "with", "on", "for", "at"}:
+            noun = next((scene.phrase(each) for each in objects_of(child)), "")
+            words += [child.lower_, noun] if noun else []
+    text = " ".join(words)
+    return text if len(text.split()) <= LONGEST_OBJECT else ""
+
+
+# --- reading the tree ------------------------------------------------------------
+
+
+def objects_of(prep: Token) -> Iterator[Token]:
+    """The nouns that a preposition leads to."""
+    for child in prep.children:
+        if child.dep_ == "pobj":
+            yield from each_of(child)
+
+
+def antecedent(noun: Token, verb: Token) -> Token:
+    """The noun for which "who", "which" or "that" stands."""
+    return verb.head if verb.dep_ == "relcl" and noun.tag_ in {"WP", "WDT"} else noun
