@@ -1,5 +1,7 @@
 """Chunks: laws that hold for every text and header."""
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,7 +19,7 @@ def test_chunks_fit_and_cover(header: list[int], text: list[int]) -> None:
     assert chunks
     assert all(len(chunk) + 2 <= 20 and chunk[: len(head)] == head for chunk in chunks)
     bodies = [list(chunk[len(head) :]) for chunk in chunks]
-    for earlier, later in zip(bodies, bodies[1:], strict=False):
+    for earlier, later in pairwise(bodies):
         assert earlier[-4:] == later[:4]
     whole = bodies[0] + [token for body in bodies[1:] for token in body[4:]]
     assert whole == (text if len(text) <= 200 else text[:100] + text[-100:])

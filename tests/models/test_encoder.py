@@ -49,7 +49,8 @@ async def test_equal_to_the_library_called_directly(encoder: Encoder, models_dir
 async def test_vectors_are_unit_float32_in_order(encoder: Encoder) -> None:
     """Shapes, types and length are as promised, and each vector belongs to its text."""
     queries = await encoder.encode_queries(TEXTS)
-    assert (queries.shape, queries.dtype) == ((len(TEXTS), encoder.dimensions), np.float32)
+    assert queries.shape == (len(TEXTS), encoder.dimensions)
+    assert queries.dtype == np.float32
     assert np.allclose(np.linalg.norm(queries, axis=1), 1, atol=1e-5)
     passages = await encoder.encode_passages([Passage("", text) for text in TEXTS])
     assert all(rows.dtype == np.float32 for rows in passages)

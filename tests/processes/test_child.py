@@ -7,7 +7,9 @@ import subprocess
 import sys
 import textwrap
 import time
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import psutil
@@ -19,20 +21,22 @@ from seedbed_server.processes import Child, Priority, parent
 HERE = Path(__file__).parent
 TARGET = "workers:create"
 
+Start = Callable[..., Awaitable[Child]]
+
 
 @pytest.fixture(autouse=True)
-def importable(monkeypatch):
+def importable(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lets child processes import the workers of these tests, and be replaced quickly."""
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")]))
     monkeypatch.setattr(parent, "FIRST_DELAY", 0.05)
 
 
 @pytest.fixture
-async def start():
+async def start() -> AsyncIterator[Start]:
     """Starts children, and stops them after the test."""
-    children = []
+    children: list[Child] = []
 
-    async def started(settings=None, **options):
+    async def started(settings: dict[str, Any] | None = None, **options: Any) -> Child:
         child = Child("habits", TARGET, settings or {}, **options)
         children.append(child)
         await child.start()
@@ -44,14 +48,20 @@ async def start():
         await child.stop()
 
 
-async def until(true, seconds=10.0):
+def pid_of(child: Child) -> int:
+    """The process that runs now."""
+    assert child.pid is not None
+    return child.pid
+
+
+async def until(true: Callable[[], bool], seconds: float = 10.0) -> None:
     """Waits until something holds, and fails if it never does."""
     async with asyncio.timeout(seconds):
         while not true():  # noqa: ASYNC110 - what is waited for has no event
             await asyncio.sleep(0.01)
 
 
-async def test_values_and_arrays_cross_unchanged(start):
+async def test_values_and_arrays_cross_unchanged(start: Start) -> None:
     """What goes in comes out, arrays with type, shape and every bit."""
     child = await start()
     value = {"text": "Žižek 東京", "n": -(2**62), "list": [1.5, None, True], "bytes": b"\x00\xff"}
@@ -65,21 +75,21 @@ async def test_values_and_arrays_cross_unchanged(start):
     assert (await child.call("echo", {"value": empty}, timeout=5)).shape == (0, 384)
 
 
-async def test_lone_surrogate_does_not_break_the_channel(start):
+async def test_lone_surrogate_does_not_break_the_channel(start: Start) -> None:
     """A text without a UTF-8 form crosses as something, and the next call works."""
     child = await start()
     assert await child.call("echo", {"value": "x\ud83d"}, timeout=5) == "x?"
     assert await child.call("echo", {"value": "fine"}, timeout=5) == "fine"
 
 
-async def test_worker_describes_itself_when_ready(start):
+async def test_worker_describes_itself_when_ready(start: Start) -> None:
     """State, process id and the worker's own words are there once it is ready."""
     child = await start({"a": 1})
     assert (child.state, child.detail, child.restarts) == ("ready", "ready", 0)
     assert child.info == {"pid": child.pid, "settings": {"a": 1}}
 
 
-async def test_environment_closes_every_way_outward(start):
+async def test_environment_closes_every_way_outward(start: Start) -> None:
     """Offline switches and thread counts stand before any library is imported."""
     child = await start(threads=2)
     wanted = parent.child_environment(2)
@@ -91,7 +101,7 @@ async def test_environment_closes_every_way_outward(start):
     assert found["OMP_NUM_THREADS"] == "2"
 
 
-async def test_failure_crosses_as_a_word_only(start, capfd):
+async def test_failure_crosses_as_a_word_only(start: Start, capfd: pytest.CaptureFixture[str]) -> None:
     """The text of an exception reaches neither the parent nor a log; other calls go on."""
     child = await start()
     with pytest.raises(PartUnavailableError) as caught:
@@ -111,7 +121,7 @@ async def test_failure_crosses_as_a_word_only(start, capfd):
     assert "CANARY" not in out + err
 
 
-async def test_urgent_overtakes_bulk_between_steps(start):
+async def test_urgent_overtakes_bulk_between_steps(start: Start) -> None:
     """A query does not wait for the bulk work that came first, only for the running step."""
     child = await start()
     bulk = asyncio.create_task(child.call("steps", {"word": "b", "count": 20, "pause": 0.02}, timeout=20))
@@ -125,7 +135,7 @@ async def test_urgent_overtakes_bulk_between_steps(start):
     assert (await later)[-2:] == ["c0", "c1"]
 
 
-async def test_cancelled_call_is_dropped_and_confuses_nothing(start):
+async def test_cancelled_call_is_dropped_and_confuses_nothing(start: Start) -> None:
     """A cancelled call stops working, one not begun is never begun, and later replies are their own."""
     child = await start()
     running = asyncio.create_task(child.call("steps", {"word": "r", "count": 500, "pause": 0.01}, timeout=20))
@@ -141,10 +151,10 @@ async def test_cancelled_call_is_dropped_and_confuses_nothing(start):
     assert child.restarts == 0
 
 
-async def test_call_past_its_timeout_has_the_hanging_child_replaced(start):
+async def test_call_past_its_timeout_has_the_hanging_child_replaced(start: Start) -> None:
     """A child that answers nothing is killed; every call that waits for it fails; a new one works."""
     child = await start()
-    first = child.pid
+    first = pid_of(child)
     hanging = asyncio.create_task(child.call("hang", {}, timeout=0.5))
     behind = asyncio.create_task(child.call("echo", {"value": 1}, timeout=30))
     for call in (hanging, behind):
@@ -157,7 +167,7 @@ async def test_call_past_its_timeout_has_the_hanging_child_replaced(start):
     assert await child.call("echo", {"value": 2}, timeout=5) == 2
 
 
-async def test_call_past_its_timeout_spares_a_busy_child(start):
+async def test_call_past_its_timeout_spares_a_busy_child(start: Start) -> None:
     """A child that answers others meanwhile is not hanging: the late call is dropped, the child stays."""
     child = await start()
     slow = asyncio.create_task(child.call("steps", {"word": "s", "count": 1000, "pause": 0.01}, timeout=0.5))
@@ -169,22 +179,22 @@ async def test_call_past_its_timeout_spares_a_busy_child(start):
     assert child.restarts == 0
 
 
-async def test_unanswered_ping_has_the_child_replaced(start):
+async def test_unanswered_ping_has_the_child_replaced(start: Start) -> None:
     """Nobody's timeout need pass: the watchdog finds a child that is stopped."""
     child = await start(stall_timeout=0.6)
-    first = child.pid
+    first = pid_of(child)
     os.kill(first, signal.SIGSTOP)
     await until(lambda: child.restarts == 1)
     await child.wait_ready(20)
     assert child.pid != first
 
 
-async def test_killed_child_is_replaced_and_its_calls_fail(start):
+async def test_killed_child_is_replaced_and_its_calls_fail(start: Start) -> None:
     """A call in a child that dies fails at once, and so does one made while there is none."""
     child = await start()
     call = asyncio.create_task(child.call("hang", {}, timeout=30))
     await asyncio.sleep(0.1)
-    os.kill(child.pid, signal.SIGKILL)
+    os.kill(pid_of(child), signal.SIGKILL)
     with pytest.raises(PartUnavailableError):
         await call
     assert child.state != "ready"
@@ -194,15 +204,17 @@ async def test_killed_child_is_replaced_and_its_calls_fail(start):
     assert await child.call("echo", {"value": 1}, timeout=5) == 1
 
 
-async def test_wait_between_replacements_grows(start, monkeypatch):
+async def test_wait_between_replacements_grows(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     """A child that keeps dying is replaced ever more slowly, up to a longest wait."""
-    waits = []
+    waits: list[float] = []
     sleep = asyncio.sleep
 
-    async def recorded(seconds):
-        if asyncio.current_task().get_name() == "child habits":
+    async def recorded(seconds: float) -> None:
+        task = asyncio.current_task()
+        if task is not None and task.get_name() == "child habits":
             waits.append(seconds)
-        await sleep(0 if asyncio.current_task().get_name() == "child habits" else seconds)
+            seconds = 0
+        await sleep(seconds)
 
     monkeypatch.setattr(parent, "LONGEST_DELAY", 0.15)
     monkeypatch.setattr(asyncio, "sleep", recorded)
@@ -210,12 +222,12 @@ async def test_wait_between_replacements_grows(start, monkeypatch):
     for died in range(1, 4):
         with pytest.raises(PartUnavailableError):
             await child.call("leave", {}, timeout=5)
-        await until(lambda died=died: child.restarts == died)
+        await until(lambda died=died: child.restarts == died)  # type: ignore[misc]
         await child.wait_ready(20)
     assert waits == [0.05, 0.1, 0.15]
 
 
-async def test_worker_that_cannot_start_is_down_and_says_so():
+async def test_worker_that_cannot_start_is_down_and_says_so() -> None:
     """A factory that fails or hangs leaves the part down, with a fixed sentence, and is tried again."""
     child = Child("habits", TARGET, {"full": True})
     await child.start()
@@ -231,27 +243,27 @@ async def test_worker_that_cannot_start_is_down_and_says_so():
     assert (slow.state, slow.detail, slow.pid) == ("down", "stopped", None)
 
 
-async def test_stop_lets_the_worker_close(start, tmp_path):
+async def test_stop_lets_the_worker_close(start: Start, tmp_path: Path) -> None:
     """An orderly end runs the worker's close, leaves no process, and is not a restart."""
     child = await start({"closed": str(tmp_path / "closed")})
-    pid = child.pid
+    pid = pid_of(child)
     await child.stop()
     assert (tmp_path / "closed").read_text() == "closed"
     assert not psutil.pid_exists(pid)
     assert (child.state, child.restarts) == ("down", 0)
 
 
-async def test_child_ignores_the_signals_meant_for_its_parent(start):
+async def test_child_ignores_the_signals_meant_for_its_parent(start: Start) -> None:
     """A Ctrl-C or a service manager's SIGTERM to the whole group does not end the child."""
     child = await start()
     for number in (signal.SIGINT, signal.SIGTERM):
-        os.kill(child.pid, number)
+        os.kill(pid_of(child), number)
     assert await child.call("echo", {"value": 1}, timeout=5) == 1
     assert child.restarts == 0
 
 
 @pytest.mark.parametrize("op", ["echo", "hang"])
-def test_child_dies_with_its_parent(op):
+def test_child_dies_with_its_parent(op: str) -> None:
     """kill -9 of the parent ends the child within moments, idle or in the middle of work."""
     script = textwrap.dedent(f"""
         import asyncio
@@ -267,6 +279,7 @@ def test_child_dies_with_its_parent(op):
         asyncio.run(main())
     """)
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
         child = psutil.Process(int(process.stdout.readline()))
         assert child.is_running()
         time.sleep(0.2)

@@ -2,8 +2,9 @@
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -13,59 +14,59 @@ from seedbed_server.errors import StorageFullError
 class Habits:
     """A worker with good and bad habits."""
 
-    def __init__(self, settings):
+    def __init__(self, settings: Mapping[str, Any]) -> None:
         self.settings = settings
-        self.order = []
+        self.order: list[str] = []
 
-    def describe(self):
+    def describe(self) -> dict[str, Any]:
         return {"pid": os.getpid(), "settings": self.settings}
 
-    def echo(self, value):
+    def echo(self, value: Any) -> Any:
         return value
 
-    def environment(self, names):
+    def environment(self, names: list[str]) -> dict[str, str | None]:
         return {name: os.environ.get(name) for name in names}
 
-    def halves(self, array):
+    def halves(self, array: np.ndarray) -> dict[str, np.ndarray]:
         return {"half": array / np.float32(2), "same": array}
 
-    def fail(self, text):
+    def fail(self, text: str) -> None:
         raise ValueError(text)
 
-    def full(self):
+    def full(self) -> None:
         raise StorageFullError
 
-    def unsendable(self):
+    def unsendable(self) -> object:
         return object()
 
-    def hang(self):
+    def hang(self) -> None:
         time.sleep(3600)
 
-    def leave(self):
+    def leave(self) -> None:
         os._exit(7)
 
-    def noise(self, text):
+    def noise(self, text: str) -> None:
         os.write(1, text.encode())
         os.write(2, text.encode())
 
-    def note(self, word):
+    def note(self, word: str) -> list[str]:
         self.order.append(word)
         return list(self.order)
 
-    def steps(self, word, count, pause) -> Iterator[None]:
+    def steps(self, word: str, count: int, pause: float) -> Generator[None, None, list[str]]:
         for number in range(count):
             self.order.append(f"{word}{number}")
             time.sleep(pause)
             yield
         return list(self.order)
 
-    def close(self):
+    def close(self) -> None:
         path = self.settings.get("closed")
         if path:
             Path(path).write_text("closed")
 
 
-def create(settings):
+def create(settings: Mapping[str, Any]) -> Habits:
     if settings.get("hang"):
         time.sleep(3600)
     if settings.get("full"):

@@ -85,7 +85,7 @@ def test_folder_of_another_make_is_set_aside(folder: Folder, change: str) -> Non
         stamp.unlink()
     elif change == "broken stamp":
         stamp.write_text("{")
-    other = {"fingerprint": {"fingerprint": "other"}, "dimensions": {"dimensions": 8}}
+    other: dict[str, dict[str, Any]] = {"fingerprint": {"fingerprint": "other"}, "dimensions": {"dimensions": 8}}
     worker = folder.open(**other.get(change, {}))
     assert worker.describe()["generation"] != generation
     assert done(worker.ids(5)) == []

@@ -179,6 +179,7 @@ async def test_kept_over_kill_and_restart(backend: Chroma) -> None:
     assert set(await index.ids(4)) == set(found)
 
 
+@pytest.mark.slow
 async def test_rows_of_another_model_are_not_kept(backend: Chroma) -> None:
     """An index opened for another encoder is empty and takes vectors of its length; the parent can tell."""
     index = await backend.open()
@@ -191,7 +192,7 @@ async def test_rows_of_another_model_are_not_kept(backend: Chroma) -> None:
     assert await index.count(5) == 10
 
 
-@pytest.mark.parametrize("damage", ["overwritten database", "truncated index"])
+@pytest.mark.parametrize("damage", [pytest.param("overwritten database", marks=pytest.mark.slow), "truncated index"])
 async def test_damaged_store_is_begun_anew(backend: Chroma, damage: str) -> None:
     """What cannot be read is set aside, a new store is there without anybody's help, and the parent can tell."""
     index = await backend.open()
@@ -205,6 +206,7 @@ async def test_damaged_store_is_begun_anew(backend: Chroma, damage: str) -> None
     assert await index.count(6) == 10
 
 
+@pytest.mark.slow
 async def test_second_process_does_not_open_the_folder(backend: Chroma) -> None:
     """Two processes on one folder would get wrong answers: the second waits until the first has ended."""
     first = await backend.open()

@@ -18,7 +18,7 @@ class Chunking:
     """How texts are cut; counts are tokens of the model, except ``characters``.
 
     ``text`` and ``characters`` bound the work that one text can cause: 32,768
-    tokens make 154 chunks of a 256-token window, or some ten seconds of one core.
+    tokens make 148 chunks of a 256-token window, or some twenty seconds of one slow core.
     """
 
     window: int

@@ -207,7 +207,7 @@ def _open(folder: Path, stamp: Stamp) -> tuple[str, Any]:
     if generation:
         try:
             client = _sound_client(folder)
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 - a panic inside Chroma is no Exception
             log.warning("vector index cannot be read (%s): set aside", type(error).__name__)
             _set_aside(folder, aside)
             raise StorageUnavailableError from None
