@@ -18,7 +18,7 @@ from seedbed_server.projections.triples import Fact, resolve
 
 QUERY_WORDS = 2000  # of a query that are looked at for names
 NAME_WORDS = 8  # words of the longest name that is looked for
-NEAR_EDGES = 3000  # facts around the seeds that are ranked; newest first
+NEAR_EDGES = 300  # facts around the seeds that are ranked, newest first: some milliseconds
 GROW_AT_ONCE = 500  # rows taken in on the event loop: some milliseconds
 EMPTY_GRAPH = 50  # what a graph takes by itself, in facts
 DAMPING = 0.85  # Page et al. 1999
