@@ -8,7 +8,7 @@ import pytest
 
 from seedbed.messages import Message
 from seedbed_server.projections.derived import Derived
-from seedbed_server.projections.lexical import Lexical
+from seedbed_server.projections.lexical import Lexical, TermRow
 from seedbed_server.projections.projector import Projector
 
 from .source import ListLog
@@ -40,7 +40,10 @@ async def test_terms_are_loaded_as_analysed(tmp_path: Path) -> None:
     log.append(1, "Cats and cats", Message.assistant(""), Message.user("東京", "Žofie"))
     assert await projector.wait_applied(1, 3, timeout=5)
     rows = await lexical.load(1)
-    assert rows == [(1, "s", ("maya",), ("cat", "and", "cat")), (3, "s", ("žofi", "zofi"), ("東", "東京", "京"))]
+    assert rows == [
+        TermRow(1, "s", "user", ("maya",), ("cat", "and", "cat", "1", "januari", "2024")),
+        TermRow(3, "s", "user", ("žofi", "zofi"), ("東", "東京", "京", "1", "januari", "2024")),
+    ]
     assert await lexical.load(1, after_seq=1) == rows[1:]
     assert await lexical.load(2) == []
     await end(log, derived, projector)

@@ -81,7 +81,7 @@ class Llm:
         raise PartUnavailableError(self.part)
 
     async def _complete(self, instruction: str, text: str, max_tokens: int) -> str:
-        messages = [{"role": "system", "content": instruction}, {"role": "user", "content": text}]
+        messages = [{"role": "system", "content": instruction}, {"role": "user", "content": _clean(text)}]
         question = {"model": self.model, "messages": messages, "max_tokens": max_tokens, "temperature": 0}
         async with self._client.stream("POST", self._url, json=question) as reply:
             if reply.status_code != httpx.codes.OK:
@@ -103,7 +103,7 @@ def field_of(name: str) -> Callable[[str], str | None]:
         for value in _objects(answer):
             text = value.get(name)
             if isinstance(text, str) and text.strip():
-                return text.strip()
+                return _clean(text.strip())
         return None
 
     return parse
@@ -117,7 +117,12 @@ def _content(body: bytes) -> str:
         raise _UnusableError("format") from None
     if not isinstance(content, str):
         raise _UnusableError("format")
-    return _SURROGATE.sub("\ufffd", content)
+    return _clean(content)
+
+
+def _clean(text: str) -> str:
+    """The text with lone surrogates replaced: it can be stored and sent."""
+    return _SURROGATE.sub("\ufffd", text)
 
 
 def _objects(answer: str) -> Iterator[dict[str, Any]]:

@@ -34,19 +34,19 @@ def _marks() -> str:
     return "".join(chr(p) for p in points) + "\U000e0100-\U000e01ef"
 
 
-_MARKS = _marks()
+MARKS = _marks()
 # Scripts without spaces between words (Unicode Standard Annex 29 leaves them to dictionaries): Thai, Lao, Myanmar,
 # Khmer, kana, bopomofo, Hangul (spaced, but with endings that a pair steps over), Han and its extensions.
 _HAN = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u309f\u30a0-\u30ff\u3100-\u312f\u31f0-\u31ff\uac00-\ud7af" + _HAN
 )
-_WORD = rf"(?:[^\W_]|[{_MARKS}])+"
+_WORD = rf"(?:[^\W_][{MARKS}]*)+"
 _TOKEN = re.compile(
     rf"(?P<words>{_WORD}(?:[-_.'/:@&]{_WORD})*[+#]{{0,3}})|(?P<symbol>[\u2190-\u2bff\U0001f000-\U0001faff])(?P=symbol)*"
 )
 _PART = re.compile(_WORD)
-_SEGMENT = re.compile(rf"[{_UNSPACED}{_MARKS}]+|[^{_UNSPACED}]+")
+_SEGMENT = re.compile(rf"[{_UNSPACED}{MARKS}]+|[^{_UNSPACED}]+")
 _IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
 _IS_HAN = re.compile(rf"[{_HAN}]")
 _LATIN = re.compile(r"[a-z\u00df-\u024f\u1e00-\u1eff'0-9]+")

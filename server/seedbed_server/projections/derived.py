@@ -27,6 +27,7 @@ log = logging.getLogger(__name__)
 FILE = "derived.db"
 ASIDE = ".aside"
 QUICK_CHECK_BYTES = 64 * 2**20  # checked whole at open up to here (under half a second); beyond, on first error
+SCRUB_PAUSES = (0.01, 0.05, 0.1, 0.3, 0.5, 1.0)  # seconds; readers hold the journal for milliseconds
 DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
 SCHEMA = """
@@ -91,8 +92,13 @@ class Derived:
         return await self._in(self._readers, lambda: self._snapshot(query))
 
     async def scrub(self) -> bool:
-        """Leave no byte of deleted rows in any file: after erasures. False when a reader was in the way."""
-        return await self._in(self._writer, self._scrub)
+        """Leave no byte of deleted rows in any file: after erasures. False when readers were in the way all along."""
+        for pause in SCRUB_PAUSES:
+            if await self._in(self._writer, self._scrub):
+                return True
+            await asyncio.sleep(pause)
+        log.warning("the derived store's journal could not be emptied; the next erasure or start does it")
+        return False
 
     @staticmethod
     async def _in(pool: ThreadPoolExecutor, work: Callable[[], T]) -> T:
@@ -134,6 +140,7 @@ class Derived:
         db.execute("PRAGMA journal_mode=WAL")
         db.execute("PRAGMA synchronous=NORMAL")
         db.execute("PRAGMA secure_delete=ON")
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # what a crash left behind
         if small and db.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
             raise sqlite3.DatabaseError
         stamp = hashlib.sha256("\n".join(self._schemas).encode()).hexdigest()

@@ -18,8 +18,9 @@ from seedbed_server.projections.triples import Fact, resolve
 
 QUERY_WORDS = 2000  # of a query that are looked at for names
 NAME_WORDS = 8  # words of the longest name that is looked for
-NEAR_EDGES = 3000  # facts around the seeds that are ranked; newest first
+NEAR_EDGES = 300  # facts around the seeds that are ranked, newest first: some milliseconds
 GROW_AT_ONCE = 500  # rows taken in on the event loop: some milliseconds
+EMPTY_GRAPH = 50  # what a graph takes by itself, in facts
 DAMPING = 0.85  # Page et al. 1999
 
 
@@ -163,11 +164,11 @@ class MemoryGraph:
 
 
 class Graphs:
-    """The graphs of the memories used last, at most ``most_facts`` facts in all."""
+    """The graphs of the memories used last, of at most ``most`` facts and entities in all."""
 
-    def __init__(self, knowledge: Knowledge, most_facts: int = 200_000) -> None:
+    def __init__(self, knowledge: Knowledge, most: int = 200_000) -> None:
         self._knowledge = knowledge
-        self._most_facts = most_facts
+        self._most = most
         self._kept: OrderedDict[int, tuple[int, MemoryGraph]] = OrderedDict()
         self._locks: dict[int, asyncio.Lock] = {}
 
@@ -211,11 +212,15 @@ class Graphs:
         return graph
 
     def _trim(self) -> None:
-        total = sum(len(graph.facts) for _, graph in self._kept.values())
-        while total > self._most_facts and len(self._kept) > 1:
+        total = sum(_size(graph) for _, graph in self._kept.values())
+        while total > self._most and len(self._kept) > 1:
             key, (_, graph) = self._kept.popitem(last=False)
             self._locks.pop(key, None)
-            total -= len(graph.facts)
+            total -= _size(graph)
+
+
+def _size(graph: MemoryGraph) -> int:
+    return len(graph.facts) + len(graph.entities.by_id) + EMPTY_GRAPH
 
 
 def _pagerank(facts: Sequence[Fact], seeds: Sequence[str]) -> dict[str, float]:

@@ -119,6 +119,7 @@ class Knowledge(Projection[Reading]):
         self._derived = derived
         self._tagger = tagger
         self._rewritten: Counter[int] = Counter()
+        self._rewriting: set[int] = set()
 
     @property
     def fingerprint(self) -> str:
@@ -146,10 +147,15 @@ class Knowledge(Projection[Reading]):
         """Replace the rows of the messages."""
         for key, first in _first_seqs(prepared.rows.places).items():
             if first <= _applied(db, key):  # read again, after an erasure near it
-                self._rewritten[key] += 1
+                self._rewriting.add(key)
         _delete(db, prepared.rows.places)
         _insert(db, "mention", prepared.rows.mentions)
         _insert(db, "claim", prepared.rows.claims)
+
+    async def committed(self, prepared: Prepared[Reading]) -> None:  # noqa: ARG002 - part of the contract
+        """Note what is out of date where earlier rows were replaced."""
+        self._rewritten.update(self._rewriting)
+        self._rewriting.clear()
 
     async def forget(self, key: int, seqs: Sequence[int]) -> Mapping[str, int]:
         """Delete the messages' mentions and claims: what has no other source is gone with them."""

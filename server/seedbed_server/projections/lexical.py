@@ -33,7 +33,8 @@ class Lexical(Projection[list[Row]]):
     names = ("lexical",)
     schema = """
     CREATE TABLE IF NOT EXISTS lexical (
-        key INTEGER NOT NULL, seq INTEGER NOT NULL, session TEXT NOT NULL, role TEXT NOT NULL, name TEXT NOT NULL, terms TEXT NOT NULL,
+        key INTEGER NOT NULL, seq INTEGER NOT NULL, session TEXT NOT NULL, role TEXT NOT NULL,
+        name TEXT NOT NULL, terms TEXT NOT NULL,
         PRIMARY KEY (key, seq)
     ) WITHOUT ROWID;
     """
@@ -68,7 +69,8 @@ class Lexical(Projection[list[Row]]):
         """Return the terms of the memory's messages with a greater seq, by seq."""
         rows = await self._derived.read(
             lambda db: db.execute(
-                "SELECT seq, session, role, name, terms FROM lexical WHERE key = ? AND seq > ? ORDER BY seq", (key, after_seq)
+                "SELECT seq, session, role, name, terms FROM lexical WHERE key = ? AND seq > ? ORDER BY seq",
+                (key, after_seq),
             ).fetchall()
         )
         return [TermRow(seq, session, role, _split(name), _split(terms)) for seq, session, role, name, terms in rows]

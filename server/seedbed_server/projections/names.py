@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 
-from seedbed_server.projections.analysis import normalise
+from seedbed_server.projections.analysis import MARKS, normalise
 
 LONGEST = 200  # code points of a name that are looked at
 PRONOUNS = frozenset(
@@ -16,9 +16,8 @@ PRONOUNS = frozenset(
     """.split()  # noqa: SIM905 - one word after another reads best
 )
 
-_EDGE = re.compile(r"^[\W_]+|[^\w+#!.]+$|(?<![\w])[.!]+$")
-_POSSESSIVE = re.compile(r"(?:'s|(?<=s)')$")
-_ARTICLE = re.compile(r"^(?:the|a|an)\s+(?=\w)")
+# Around a name: all but letters, digits, the marks of scripts that need them, and what "C++" and "F#" end with.
+_TRIM = re.compile(rf"^(?:the|a|an)\s+(?=\w)|^[\W_]+|'s$|(?:[^\w+#{MARKS}]|_)+$")
 _SPACE = re.compile(r"\s+")
 
 
@@ -28,10 +27,10 @@ def canonical(name: str) -> str:
     NFKC and case folded, white space single, without a leading article, a
     possessive ending or punctuation around it. Pronouns name nothing.
     """
-    plain = _SPACE.sub(" ", normalise(name[:LONGEST])).strip()
-    plain = _POSSESSIVE.sub("", _EDGE.sub("", plain))
-    plain = _ARTICLE.sub("", plain).strip()
-    return "" if plain in PRONOUNS else plain
+    form = _SPACE.sub(" ", normalise(name[:LONGEST])).strip()
+    while (trimmed := _TRIM.sub("", form)) != form:
+        form = trimmed
+    return "" if form in PRONOUNS else form
 
 
 def entity_id(form: str) -> str:

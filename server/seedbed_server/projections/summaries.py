@@ -163,11 +163,15 @@ class Summaries(Projection[list[Session]]):
         return {"summaries": erased}
 
     async def drop(self, key: int) -> Mapping[str, int]:
-        """Delete the memory's summaries and what was asked for."""
+        """Delete the memory's summaries. If the memory lives on, its sessions are folded anew."""
         self._epochs[key] += 1
-        for session in [s for s in self._jobs if s[0] == key]:
-            del self._jobs[session]
-        return {"summaries": await self._derived.write(lambda db: _drop(db, key))}
+        alive = await self._source.record(key) is not None
+        erased, sessions = await self._derived.write(lambda db: _drop(db, key, alive=alive))
+        if alive:
+            self._enqueue(sessions)
+        else:
+            self._jobs = {session: job for session, job in self._jobs.items() if session[0] != key}
+        return {"summaries": erased}
 
     # In the background.
 
@@ -328,8 +332,13 @@ def _forget(db: sqlite3.Connection, key: int, seqs: Sequence[int]) -> tuple[int,
     return erased, sessions
 
 
-def _drop(db: sqlite3.Connection, key: int) -> int:
+def _drop(db: sqlite3.Connection, key: int, *, alive: bool) -> tuple[int, list[Session]]:
+    found = db.execute("SELECT DISTINCT session FROM summary WHERE key = ?", (key,)).fetchall()
+    sessions = [(key, session) for (session,) in found]
     erased = db.execute("DELETE FROM summary WHERE key = ?", (key,)).rowcount
     db.execute("DELETE FROM folded WHERE key = ?", (key,))
-    db.execute("DELETE FROM asked WHERE key = ?", (key,))
-    return erased
+    if alive:
+        _ask(db, sessions)
+    else:
+        db.execute("DELETE FROM asked WHERE key = ?", (key,))
+    return erased, sessions

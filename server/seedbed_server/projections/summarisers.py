@@ -15,6 +15,7 @@ from seedbed_server.errors import PartUnavailableError
 from seedbed_server.models.contract import Passage
 from seedbed_server.models.llm import Llm, field_of
 from seedbed_server.projections import textrank
+from seedbed_server.projections.calendar import day
 from seedbed_server.projections.knowledge import speaker
 from seedbed_server.projections.vectors import Encoder
 
@@ -132,8 +133,8 @@ class Abstractive:
 
 
 def _who(message: Message) -> str:
-    day = f" ({message.time.day} {message.time:%B %Y})" if message.time else ""
-    return f"{speaker(message)}{day}"
+    said = f" ({day(message.time)})" if message.time else ""
+    return f"{speaker(message)}{said}"
 
 
 def _rendered(lines: Sequence[Line]) -> str:

@@ -197,9 +197,10 @@ def _chunks(db: sqlite3.Connection, pairs: Sequence[tuple[int, int]]) -> list[tu
 def _belongs(db: sqlite3.Connection, generation: str) -> bool:
     known = db.execute("SELECT value FROM meta WHERE name = 'vectors'").fetchone()
     db.execute("INSERT OR REPLACE INTO meta VALUES ('vectors', ?)", (generation,))
-    if known != (generation,):
-        db.execute("DELETE FROM vectors")
-    return bool(known == (generation,))
+    if known is None or known == (generation,):  # None: the file here is new, and nothing is applied yet
+        return True
+    db.execute("DELETE FROM vectors")
+    return False
 
 
 def _by_key(rows: Iterable[Row]) -> dict[int, list[Row]]:

@@ -13,7 +13,7 @@ import logging
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from seedbed.messages import Message
@@ -22,14 +22,13 @@ from seedbed_server.projections import cursors as table
 from seedbed_server.projections.contract import Backoff, Batch, Erasure, Prepared, Projection, Source, StoreLostError
 from seedbed_server.projections.cursors import Cursors
 from seedbed_server.projections.derived import Derived
+from seedbed_server.projections.isolation import PATIENCE, Isolation
 
 log = logging.getLogger(__name__)
 
 LEAST_SHARE = 4  # messages of one memory per turn: fewer would cost more reads than they are worth
 BATCH_CHARS = 400_000  # text of one batch; bounds what is in flight when messages are large
 ERASURES = 100  # read at once
-PATIENCE = 4  # failures in a row of a part before a message is suspected of killing it
-STRIKES = 3  # how often a message must bring down a part that is well without it
 RECEIPTS = 1000  # counts of erasures remembered
 
 
@@ -40,10 +39,6 @@ class _Turn:
     batch: Batch
     after_seq: int
     upto_seq: int
-
-
-class _KilledError(Exception):
-    """A part went down over a batch, and is well without it."""
 
 
 class Worker:
@@ -70,6 +65,7 @@ class Worker:
         self._indexable = indexable
         self._on_progress = on_progress
         self._backoff = backoff
+        self._isolation = Isolation(projection, derived, backoff)
         self._generation = ""
         self._ahead: dict[int, int] = {}
         self._dirty: dict[int, None] = {}
@@ -132,7 +128,9 @@ class Worker:
             else:
                 self.cursors = known
             self._ahead.clear()
-            self._dirty |= {head.key: None for head in await self._source.heads()}
+            for head in await self._source.heads():
+                if head.last_seq > self.cursors.applied.get(head.key, 0):
+                    self._dirty[head.key] = None
             self._erasures_due = True
             self._generation = generation
             self._on_progress()
@@ -311,56 +309,8 @@ class Worker:
 
     async def _carefully(self, turn: _Turn) -> None:
         """Apply a batch by halves, passing and counting the messages that cannot be derived from."""
-        skipped: Counter[int] = Counter()
-        if turn.batch.messages:
-            await self._halve(turn.batch, skipped)
+        skipped = await self._isolation.apply(turn.batch) if turn.batch.messages else None
         await self._store([turn], [], skipped)
-
-    async def _halve(self, batch: Batch, skipped: Counter[int], strike: int = 1) -> None:
-        try:
-            skipped.update(await self._apply(batch))
-        except (UnavailableError, StoreLostError):
-            raise
-        except Exception as error:  # noqa: BLE001 - any error may be the message's fault
-            if len(batch.messages) > 1:
-                await self._halves(batch, skipped)
-            elif isinstance(error, _KilledError) and strike < STRIKES:
-                await self._halve(batch, skipped, strike + 1)
-            else:
-                log.warning("projection %s passed a message it could not read: %s", self.name, type(error).__name__)
-                skipped[batch.key] += 1
-
-    async def _apply(self, batch: Batch) -> Mapping[int, int]:
-        """All three steps for one batch, without the cursor; returns what was skipped."""
-        try:
-            prepared = await self.projection.prepare([batch])
-        except UnavailableError:
-            if await self._well():
-                raise _KilledError from None
-            raise
-        await self.projection.store(prepared)
-        await self._derived.write(lambda db: self.projection.commit(db, prepared))
-        await self.projection.committed(prepared)
-        return prepared.skipped
-
-    async def _halves(self, batch: Batch, skipped: Counter[int]) -> None:
-        middle = len(batch.messages) // 2
-        first, second = batch.messages[:middle], batch.messages[middle:]
-        await self._halve(replace(batch, messages=first), skipped)
-        before = (*batch.before, *first)[-self.projection.reach :] if self.projection.reach else ()
-        await self._halve(replace(batch, messages=second, before=before), skipped)
-
-    async def _well(self) -> bool:
-        """Whether the projection's part reads a harmless message, within some tries."""
-        probe = Batch(0, (Message.user("How are you?"),))
-        for failures in range(1, PATIENCE + 1):
-            try:
-                await self.projection.prepare([probe])
-            except UnavailableError:
-                await asyncio.sleep(self._backoff.seconds(failures))
-            else:
-                return True
-        return False
 
     # Erasures and rebuilds.
 
@@ -383,6 +333,7 @@ class Worker:
             if erasures:
                 self._erasures_due = True
                 await self._derived.scrub()
+                self.cursors.erasure_id = erasures[-1].id  # only now is no byte of it left
                 self._on_progress()
 
     async def _reset(self, key: int | None) -> None:
@@ -404,7 +355,6 @@ class Worker:
             counts = await self.projection.forget(erasure.key, erasure.seqs)
             await self._redo(erasure)
         await self._derived.write(lambda db: table.erased(db, self.name, erasure.id))
-        self.cursors.erasure_id = erasure.id
         self.receipts[erasure.id] = counts
         if len(self.receipts) > RECEIPTS:
             del self.receipts[next(iter(self.receipts))]
@@ -418,8 +368,7 @@ class Worker:
         for seq in sorted(alive):
             if self._indexable(alive[seq]):
                 batch = Batch(erasure.key, (alive[seq],), await self._before(erasure.key, seq - 1))
-                skipped: Counter[int] = Counter()
-                await self._halve(batch, skipped)
+                await self._isolation.apply(batch)
 
     def _unlearn(self, key: int) -> None:
         for known in (self.cursors.applied, self.cursors.skipped, self._ahead):

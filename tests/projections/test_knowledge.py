@@ -1,0 +1,326 @@
+"""Entities, facts and the graph of them.
+
+The tagger here is a plain in-test one that reads "Maya | lives in | Berlin" out
+of a message, so that what is claimed can be placed exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from seedbed.messages import Message
+from seedbed_server.models.contract import Claim, Extraction, Span, Turn
+from seedbed_server.projections.derived import Derived
+from seedbed_server.projections.entities import Entities
+from seedbed_server.projections.graph import Graphs, MemoryGraph
+from seedbed_server.projections.knowledge import Knowledge
+from seedbed_server.projections.names import canonical, entity_id
+from seedbed_server.projections.projector import Projector
+
+from .source import ListLog
+
+
+class Script:
+    """Reads "subject | [not] [maybe] predicate | object; …"; entities are the ends; "?" cannot be read."""
+
+    fingerprint = "script"
+
+    def __init__(self) -> None:
+        self.turns: list[Turn] = []
+
+    async def extract(self, turns: Sequence[Turn]) -> list[Extraction | None]:
+        self.turns += turns
+        return [self._read(turn) for turn in turns]
+
+    def _read(self, turn: Turn) -> Extraction | None:
+        if turn.text == "?":
+            return None
+        claims, spans = [], []
+        for statement in turn.text.split("; "):
+            parts = statement.split(" | ")
+            if len(parts) == 3:
+                words = parts[1].split()
+                negated, possible = "not" in words, "maybe" in words
+                predicate = " ".join(w for w in words if w not in ("not", "maybe"))
+                modality = "possible" if possible else "asserted"
+                claims.append(Claim(parts[0], predicate, parts[2], negated, modality, statement))
+            for name in parts[::2]:
+                at = turn.text.index(name)
+                spans.append(Span(name, "person" if name.startswith("M") else "location", at, at + len(name)))
+        return Extraction(tuple(spans), tuple(claims))
+
+
+class Room:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.log = ListLog()
+        self.tagger = Script()
+        self.derived: Derived
+        self.knowledge: Knowledge
+        self.graphs: Graphs
+        self.projector: Projector
+
+    async def open(self) -> None:
+        self.derived = await Derived.open(self.folder, [Knowledge.schema])
+        self.knowledge = Knowledge(self.derived, self.tagger)
+        self.graphs = Graphs(self.knowledge)
+        self.projector = Projector(self.log, self.derived, [self.knowledge])
+        self.log.on_change = [self.projector.changed]
+        await self.projector.start()
+
+    async def close(self) -> None:
+        self.log.on_change = []
+        await self.projector.stop()
+        await self.derived.close()
+
+    def say(self, text: str, day: int = 0, name: str = "Maya", key: int = 1) -> int:
+        time = datetime(2024, 1, day, tzinfo=UTC) if day else None
+        return self.log.append(key, Message("user", (text,), name, time=time))
+
+    async def settled(self) -> None:
+        for head in await self.log.heads():
+            assert await self.projector.wait_applied(head.key, head.last_seq, timeout=10)
+        if self.log.erased:
+            assert await self.projector.wait_erased(self.log.erased[-1].id, 10) is not None
+
+    async def graph(self, key: int = 1) -> MemoryGraph:
+        await self.settled()
+        return await self.graphs.get(key)
+
+    async def current(self) -> set[str]:
+        graph = await self.graph()
+        return {f"{f.subject} {'not ' * f.negated}{f.predicate} {f.object}" for f in graph.facts.values() if f.current}
+
+
+@pytest.fixture
+async def room(tmp_path: Path) -> AsyncIterator[Room]:
+    room = Room(tmp_path)
+    await room.open()
+    yield room
+    await room.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [
+        ("Maya's", "maya"),
+        ("MAYA\u2019s", "maya"),
+        ("the Eiffel  Tower,", "eiffel tower"),
+        ("D'Arcy", "d'arcy"),
+        ("Cafe\u0301", "café"),
+        ("C++", "c++"),
+        ("“Dune”", "dune"),
+        ("James'", "james"),
+        ("She", ""),
+        ("...", ""),
+        ("東京", "東京"),
+        ("(हिन्दी)", "हिन्दी"),
+        ("Inc.", "inc"),
+    ],
+)
+def test_one_form_per_name(name: str, form: str) -> None:
+    """Spellings of one name have one form; what names nothing has none; a form is its own form."""
+    assert canonical(name) == form
+    assert canonical(form) == form
+
+
+async def test_one_entity_per_name(room: Room) -> None:
+    """Spellings meet in one entity with counts, times and types; speakers are persons; pronouns are nobody."""
+    room.say("Ben Smith | knows | berlin", 3, name="Ben Smith")
+    room.say("Ben Smith's | went to | Berlin", 1)
+    room.say("she | likes | Berlin", 2)
+    graph = await room.graph()
+    berlin, ben = graph.entities.by_form["berlin"], graph.entities.by_form["ben smith"]
+    assert (berlin.name, berlin.type, berlin.mention_count, berlin.aliases) == ("Berlin", "location", 3, ("berlin",))
+    assert ben.type == "location"  # the in-test tagger says so twice, the speaker's name once
+    assert graph.entities.by_form["maya"].type == "person"
+    assert graph.entities.by_form["maya"].mention_count == 0
+    assert "she" not in graph.entities.by_form
+    assert datetime.fromtimestamp(berlin.first_seen, UTC).day == 1
+    assert datetime.fromtimestamp(berlin.last_seen, UTC).day == 3
+    mention = (await room.knowledge.mentions_of(1, berlin.id))[0]
+    assert (mention.seq, mention.text) == (3, "Berlin")
+    assert "she | likes | Berlin"[mention.start : mention.end] == "Berlin"
+    assert all(node in graph.entities.by_id for node in graph.graph)
+
+
+async def test_one_fact_from_two_messages(room: Room) -> None:
+    """The same fact said twice is one with two sources, and outlives the loss of one of them."""
+    room.say("Maya | likes | Oslo")
+    room.say("MAYA | likes | oslo", name="Ben")
+    (fact,) = (await room.graph()).facts.values()
+    assert fact.seqs == (1, 2)
+    room.log.forget(1, 1)
+    (fact,) = (await room.graph()).facts.values()
+    assert fact.seqs == (2,)
+    counts = await room.projector.wait_erased(room.log.forget(1, 2))
+    assert counts == {"entities": 3, "triples": 1}
+    assert (await room.graph()).facts == {}
+    assert (await room.graph()).entities.by_id == {}
+
+
+async def test_predicates_between_two_nodes_stand_side_by_side(room: Room) -> None:
+    """A second predicate overwrites nothing, and "does not" is not "does"."""
+    room.say("Maya | likes | Oslo; Maya | visited | Oslo; Maya | not hates | Oslo")
+    graph = await room.graph()
+    assert graph.graph.number_of_edges(entity_id("maya"), entity_id("oslo")) == 3
+    assert [f.predicate for f in graph.facts.values() if f.negated] == ["hates"]
+
+
+TIMELINES = [
+    (["1 lives in | Paris", "2 moved to | Berlin"], {"moved to Berlin"}, "a move ends where one lived"),
+    (["2 moved to | Berlin", "1 lives in | Paris"], {"moved to Berlin"}, "an older fact that arrives late"),
+    (["1 lives in | Paris", "2 lives in | Berlin", "3 lives in | Paris"], {"lives in Paris"}, "moving back"),
+    (["1 moved to | Berlin", "2 lives in | Berlin"], {"moved to Berlin", "lives in Berlin"}, "two words for one place"),
+    (["1 lives in | Paris", "2 used to live in | Paris"], {"used to live in Paris"}, "an end without a successor"),
+    (["1 lives in | Paris", "2 used to live in | Oslo"], {"lives in Paris", "used to live in Oslo"}, "another's end"),
+    (
+        ["1 lives in | Paris", "2 maybe moved to | Rome"],
+        {"lives in Paris", "moved to Rome"},
+        "a possibility ends nothing",
+    ),
+    (["1 lives in | Paris", "2 works at | Acme"], {"lives in Paris", "works at Acme"}, "unrelated facts"),
+    (["1 likes | Paris", "2 likes | Oslo"], {"likes Paris", "likes Oslo"}, "many values"),
+    (["1 likes | Paris", "2 not likes | Paris"], {"not likes Paris"}, "a change of mind"),
+    (["1 likes | Paris", "2 not likes | Paris", "3 likes | Paris"], {"likes Paris"}, "and back"),
+    (["1 lives in | Paris", "2 not lives in | Paris"], {"not lives in Paris"}, "no longer there"),
+    (["1 lives in | Paris", "1 lives in | Rome"], {"lives in Rome"}, "equal times go by seq"),
+]
+
+
+@pytest.mark.parametrize(("said", "holds", "what"), TIMELINES, ids=[what for _, _, what in TIMELINES])
+async def test_what_holds_now(room: Room, said: list[str], holds: set[str], what: str) -> None:
+    """Later facts end earlier ones only where they speak of the same thing; nothing is lost."""
+    for statement in said:
+        day, words = statement.split(" ", 1)
+        room.say(f"Maya | {words}", int(day), name="Ben")
+    assert await room.current() == {f"Maya {fact}" for fact in holds}, what
+    graph = await room.graph()
+    ended = [fact for fact in graph.facts.values() if not fact.current]
+    assert all(fact.superseded_by in graph.facts for fact in ended)
+    assert {seq for fact in graph.facts.values() for seq in fact.seqs} == set(range(1, len(said) + 1))
+
+
+async def test_what_held_and_was_known_when(room: Room) -> None:
+    """As of an earlier day the old fact holds; as known earlier, what was said later is unknown."""
+    room.say("Maya | lives in | Paris", 1)
+    room.say("Maya | moved to | Berlin", 5)
+    await room.settled()
+    noon = datetime(2024, 1, 3, 12, tzinfo=UTC).timestamp()
+    for graph in (await room.graphs.as_of(1, valid_at=noon), await room.graphs.as_of(1, known_at=noon)):
+        assert [(f.predicate, f.object) for f in graph.facts.values()] == [("lives in", "Paris")]
+        assert all(f.current for f in graph.facts.values())
+
+
+async def test_names_in_a_query(room: Room) -> None:
+    """The longest known names are found, first names when they are clear, names inside unspaced text, and no more."""
+    room.say("Maya Lopez | knows | New York City; Mo Li | knows | 東京", name="Ben")
+    graph = await room.graph()
+
+    def found(text: str) -> list[str]:
+        return [entity.form for entity in graph.entities_in(text)]
+
+    assert found("Does maya lopez's sister like New York City?") == ["maya lopez", "new york city"]
+    assert found("what about Maya?") == ["maya lopez"]
+    assert found("昨日東京に行った") == ["東京"]
+    assert found("new york, or nothing at all") == []
+    room.say("Maya Chen | knows | Mo Li", name="Ben")
+    graph = await room.graph()
+    assert found("what about Maya?") == []
+
+
+async def test_facts_around(room: Room) -> None:
+    """Near facts come first, newest first among equals, and at most k."""
+    room.say("Maya | knows | Mo; Mo | lives in | Oslo; Mo | likes | Rome; Lima | is near | Callao", 1, name="Ben")
+    room.say("Maya | likes | Tango", 2, name="Ben")
+    graph = await room.graph()
+    ranked = graph.facts_around([entity_id("maya")], 10)
+    assert {r.fact.object for r in ranked[:2]} == {"Mo", "Tango"}
+    assert {r.fact.object for r in ranked} == {"Mo", "Tango", "Oslo", "Rome"}
+    assert [r.score for r in ranked] == sorted((r.score for r in ranked), reverse=True)
+    assert len(graph.facts_around([entity_id("maya")], 1)) == 1
+    assert graph.facts_around(["nobody"], 5) == []
+    rank = graph.pagerank([entity_id("maya")])
+    assert abs(sum(rank.values()) - 1) < 1e-6
+    assert rank[entity_id("mo")] > rank[entity_id("oslo")] > 0
+    facts, cut = graph.explore([entity_id("maya")], hops=2, limit=3)
+    assert (len(facts), cut) == (3, True)
+    assert [f.object for f in graph.explore([entity_id("maya")], predicates=["likes"])[0]] == ["Tango"]
+    (path,) = graph.find_paths(entity_id("oslo"), entity_id("tango"))
+    assert [f.object for f in path] == ["Oslo", "Mo", "Tango"]
+    assert graph.find_paths(entity_id("maya"), entity_id("lima")) == []
+    assert graph.find_paths(entity_id("oslo"), entity_id("tango"), max_hops=2) == []
+
+
+async def test_whom_is_spoken_to(room: Room) -> None:
+    """The listener is the last other speaker of the session, also across batches; unread messages are counted."""
+    room.say("hello", name="Maya")
+    await room.settled()
+    room.say("hi", name="Ben")
+    await room.settled()
+    room.say("?", name="Maya")
+    room.log.append(1, Message("user", ("elsewhere",), "Zoe", session="other"))
+    await room.settled()
+    assert [(t.speaker, t.listener) for t in room.tagger.turns] == [
+        ("Maya", ""),
+        ("Ben", "Maya"),
+        ("Maya", "Ben"),
+        ("Zoe", ""),
+    ]
+    assert room.projector.skipped(1) == {"entities": 1, "triples": 1}
+
+
+def picture(graph: MemoryGraph) -> Any:
+    """Everything a graph says, in an order of its own."""
+    facts = sorted((asdict(fact) for fact in graph.facts.values()), key=lambda f: str(f["id"]))
+    entities = sorted(graph.entities.by_id.values(), key=lambda e: e.id)
+    return facts, sorted(graph.graph.edges(keys=True)), [(asdict(e), e.name, e.type) for e in entities]
+
+
+WORD = st.sampled_from(["Maya", "Mo", "Oslo", "Rome", "Paris"])
+PREDICATE = st.sampled_from(["lives in", "moved to", "likes", "not likes", "used to live in", "maybe lives in"])
+SAID = st.tuples(WORD, PREDICATE, WORD, st.integers(1, 5), st.sampled_from(["Maya", "Mo"]))
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    said=st.lists(SAID, min_size=1, max_size=12),
+    erase=st.lists(st.integers(0, 11), max_size=4),
+    at=st.integers(0, 11),
+)
+async def test_grown_is_rebuilt(
+    said: list[tuple[str, str, str, int, str]],
+    erase: list[int],
+    at: int,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    """A graph that grew message by message, through erasures, is the graph made at once of what is left."""
+    room = Room(tmp_path_factory.mktemp("room"))
+    await room.open()
+    for number, (subject, predicate, object_, day, name) in enumerate(said):
+        room.say(f"{subject} | {predicate} | {object_}", day, name)
+        if number == at:
+            await room.graph()
+    await room.graph()
+    for number in {n for n in erase if n < len(said)}:
+        room.log.forget(1, number + 1)
+    grown = picture(await room.graph())
+    await room.projector.rebuild(1)
+    rebuilt = picture(await room.graph())
+    await room.close()
+    assert grown == rebuilt
+
+
+def test_entities_of_nothing() -> None:
+    """No mentions, no entities."""
+    entities = Entities()
+    entities.add([], [])
+    assert entities.by_id == {}

@@ -1,0 +1,295 @@
+"""Running summaries: checkpoints, failures, erasures, and what is chosen."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seedbed.messages import Message
+from seedbed.variants import Buffer, Hybrid, Summary, SummaryBuffer, Window
+from seedbed_server.errors import PartUnavailableError
+from seedbed_server.models.encoder import Encoder
+from seedbed_server.projections import textrank
+from seedbed_server.projections.contract import Backoff
+from seedbed_server.projections.derived import Derived
+from seedbed_server.projections.projector import Projector
+from seedbed_server.projections.summaries import BLOCK, Summaries, summarised
+from seedbed_server.projections.summarisers import Abstractive, Draft, Extractive, Summariser
+
+from .source import ListLog
+
+
+def words(text: str) -> int:
+    """A plain in-test count of tokens."""
+    return len(text.split())
+
+
+class Counting:
+    """A plain in-test summariser that says which messages it was given; fails while ``down``."""
+
+    fingerprint = "counting"
+
+    def __init__(self) -> None:
+        self.down = False
+        self.refused = ""
+        self.gate = asyncio.Event()
+        self.gate.set()
+        self.begun = asyncio.Event()
+
+    async def fold(self, before: Draft | None, block: Sequence[Message]) -> Draft:
+        self.begun.set()
+        await self.gate.wait()
+        if self.down or any(m.session == self.refused for m in block):
+            raise PartUnavailableError("llm")
+        sources = (*(before.sources if before else ()), *((m.seq, m.id) for m in block))
+        return Draft(" ".join(str(seq) for seq, _ in sources), sources)
+
+
+class Room:
+    def __init__(self, folder: Path, summariser: Summariser) -> None:
+        self.folder = folder
+        self.log = ListLog()
+        self.log.variant = Summary(20)
+        self.summariser = summariser
+        self.derived: Derived
+        self.summaries: Summaries
+        self.projector: Projector
+
+    async def open(self) -> None:
+        self.derived = await Derived.open(self.folder, [Summaries.schema])
+        self.summaries = Summaries(self.derived, self.log, self.summariser, backoff=Backoff(0.01, 0.05))
+        self.projector = Projector(self.log, self.derived, [self.summaries], backoff=Backoff(0.01, 0.05))
+        self.log.on_change = [self.projector.changed]
+        await self.projector.start()
+
+    async def close(self) -> None:
+        self.log.on_change = []
+        await self.projector.stop()
+        await self.derived.close()
+
+    async def settled(self, key: int = 1, session: str = "s") -> None:
+        assert await self.projector.wait_applied(key, len(self.log.memories[key]), timeout=5)
+        if self.log.erased:
+            assert await self.projector.wait_erased(self.log.erased[-1].id, 5) is not None
+        assert await self.summaries.wait_folded(key, session, 5)
+
+    async def text(self, covering: int = 0, session: str = "s") -> str:
+        found = await self.summaries.summary(1, session, covering)
+        return f"{found.upto_seq}: {found.text}" if found else ""
+
+
+@pytest.fixture
+async def counting() -> Counting:
+    return Counting()
+
+
+@pytest.fixture
+async def room(tmp_path: Path, counting: Counting) -> AsyncIterator[Room]:
+    room = Room(tmp_path, counting)
+    await room.open()
+    yield room
+    await room.close()
+
+
+def seqs(last: int, *without: int) -> str:
+    return " ".join(str(seq) for seq in range(1, last + 1) if seq not in without)
+
+
+async def test_checkpoints_at_every_block(room: Room) -> None:
+    """Full blocks are folded; the summary that covers a message ends less than a block after it."""
+    room.log.append(1, *[f"m {i}" for i in range(2 * BLOCK + 3)])
+    await room.settled()
+    assert await room.text() == f"16: {seqs(16)}"
+    assert await room.text(covering=1) == f"8: {seqs(8)}"
+    assert await room.text(covering=9) == f"16: {seqs(16)}"
+    assert await room.text(covering=17) == f"16: {seqs(16)}"
+    found = await room.summaries.summary(1, "s", 8)
+    assert found is not None
+    assert found.source_ids == tuple(f"1-{seq}" for seq in range(1, 9))
+    assert await room.text(session="other") == ""
+
+
+async def test_a_summary_that_ends_where_it_was_asked_to(room: Room) -> None:
+    """A summary on demand is kept beside the checkpoints, which are the same with and without it."""
+    room.log.append(1, *[f"m {i}" for i in range(11)])
+    await room.summaries.fold(1, "s", 10)
+    await room.settled()
+    assert await room.text(covering=10) == f"10: {seqs(10)}"
+    room.log.append(1, *[f"m {i}" for i in range(5)])
+    await room.settled()
+    assert await room.text() == f"16: {seqs(16)}"
+    assert await room.text(covering=9) == f"10: {seqs(10)}"
+
+
+async def test_only_memories_read_through_a_summary_are_folded(room: Room) -> None:
+    """Others are folded when they are asked for."""
+    room.log.variant = Window(4)
+    room.log.append(1, *[f"m {i}" for i in range(BLOCK)])
+    await room.settled()
+    assert await room.text() == ""
+    await room.summaries.fold(1, "s")
+    await room.settled()
+    assert await room.text() == f"8: {seqs(8)}"
+    assert not summarised(Hybrid(Buffer(), Window(3)))
+    assert summarised(Hybrid(Window(3), SummaryBuffer(100)))
+
+
+async def test_sessions_are_apart(room: Room) -> None:
+    """Interleaved sessions have summaries of their own messages only."""
+    for i in range(2 * BLOCK):
+        room.log.append(1, Message("user", (f"m {i}",), session="ab"[i % 2]))
+    await room.settled(session="a")
+    await room.settled(session="b")
+    assert await room.text(session="a") == "15: 1 3 5 7 9 11 13 15"
+    assert await room.text(session="b") == "16: 2 4 6 8 10 12 14 16"
+
+
+async def test_failures_lose_nothing_and_are_reported(room: Room, counting: Counting) -> None:
+    """While it fails nothing counts as folded and the state says so; then all is folded."""
+    counting.down = True
+    room.log.append(1, *[f"m {i}" for i in range(BLOCK)])
+    await asyncio.wait_for(counting.begun.wait(), 5)
+    assert not await room.summaries.wait_folded(1, "s", 0.2)
+    assert room.summaries.failing(1, "s")
+    assert await room.text() == ""
+    assert (room.projector.status()[0].state, room.projector.status()[0].waiting_for) == ("waiting", "summariser")
+    counting.down = False
+    await room.settled()
+    assert await room.text() == f"8: {seqs(8)}"
+    assert room.projector.status()[0].waiting_for == ""
+
+
+async def test_one_session_that_always_fails_stops_no_other(room: Room, counting: Counting) -> None:
+    """A session that the model refuses waits by itself."""
+    counting.refused = "a"
+    for session in "ab":
+        room.log.append(1, *[Message("user", ("m",), session=session) for _ in range(BLOCK)])
+    await room.settled(session="b")
+    assert await room.text(session="b") == "16: 9 10 11 12 13 14 15 16"
+    assert await room.text(session="a") == ""
+
+
+async def test_forgetting_a_source_makes_the_summary_anew(room: Room) -> None:
+    """Every summary the message had a part in is made again as if it had never been; earlier ones are kept."""
+    room.log.append(1, *[f"m {i}" for i in range(3 * BLOCK)])
+    await room.summaries.fold(1, "s", 23)
+    await room.settled()
+    counts = await room.projector.wait_erased(room.log.forget(1, 10))
+    assert counts == {"summaries": 2}
+    await room.settled()
+    assert await room.text() == f"17: {seqs(17, 10)}"
+    assert await room.text(covering=8) == f"8: {seqs(8)}"
+
+
+async def test_a_message_forgotten_while_it_is_folded(room: Room, counting: Counting) -> None:
+    """A summary under way when its source is erased is thrown away."""
+    counting.gate.clear()
+    room.log.append(1, *[f"m {i}" for i in range(BLOCK + 1)])
+    await asyncio.wait_for(counting.begun.wait(), 5)
+    await room.projector.wait_erased(room.log.forget(1, 3), 5)
+    counting.gate.set()
+    await room.settled()
+    assert await room.text() == f"9: {seqs(9, 3)}"
+
+
+async def test_what_was_asked_for_is_folded_after_a_restart(room: Room, counting: Counting) -> None:
+    """The queue survives, and a rebuild gives the same summaries."""
+    counting.down = True
+    room.log.variant = Buffer()
+    room.log.append(1, *[f"m {i}" for i in range(2 * BLOCK + 2)])
+    await room.summaries.fold(1, "s", 17)
+    await room.close()
+    counting.down = False
+    await room.open()
+    await room.projector.wait_applied(1, 18, timeout=5)
+    await room.settled()
+    assert await room.text(17) == f"17: {seqs(17)}"
+    await room.projector.rebuild(1)
+    await room.settled()
+    assert await room.text() == f"16: {seqs(16)}"
+
+
+CHAT = [
+    "Hi there! Nice to see you again.",
+    "I moved to Berlin in March, because my new job at Acme started there.",
+    "My new job at Acme is in Berlin, and I like the people there.",
+    "The weather is grey.",
+    "Did you know that my sister Lena also lives in Berlin now? She works near Acme.",
+    "Ok.",
+    "Tomorrow Lena and I will look at a flat in Berlin, close to my job.",
+    "Good luck with the flat in Berlin!",
+]
+
+
+@pytest.mark.parametrize("vectors", [True, False], ids=["encoder", "words"])
+async def test_sentences_are_chosen_under_the_cap(encoder: Encoder, vectors: bool) -> None:
+    """Chosen sentences are the messages' own words, in order, within the cap, the same every time, never growing."""
+    log = ListLog()
+    log.append(1, *CHAT * 6)
+    messages = await log.read(1, limit=100)
+    extractive = Extractive(encoder if vectors else None, words, max_tokens=60)
+    draft: Draft | None = None
+    for start in range(0, len(messages), BLOCK):
+        draft = await extractive.fold(draft, messages[start : start + BLOCK])
+        assert 0 < words(draft.text) <= 60
+        assert all(any(line.text in text for text in CHAT) for line in draft.lines)
+        assert [line.seq for line in draft.lines] == sorted(line.seq for line in draft.lines)
+        assert {seq for seq, _ in draft.sources} == {line.seq for line in draft.lines}
+    assert draft is not None
+    assert "Berlin" in draft.text
+    assert "Maya (1 January 2024): " in draft.text
+    first = await extractive.fold(None, messages[:BLOCK])
+    assert first == await Extractive(encoder if vectors else None, words, max_tokens=60).fold(None, messages[:BLOCK])
+
+
+async def test_without_the_encoder_words_decide() -> None:
+    """An encoder that is down does not stop the summary."""
+
+    class Down:
+        fingerprint, dimensions = "down", 3
+
+        async def encode_passages(self, passages: Sequence[object], *, urgent: bool = False) -> list[np.ndarray]:
+            raise PartUnavailableError("encoder")
+
+    log = ListLog()
+    log.append(1, *CHAT)
+    draft = await Extractive(Down(), words).fold(None, await log.read(1, limit=100))
+    assert "Berlin" in draft.text
+
+
+async def test_a_language_model_writes_over_the_summary_before() -> None:
+    """It is shown the summary so far and the block; what it writes is cut to the cap; failure passes through."""
+
+    asked: list[str] = []
+
+    class Model:
+        model = "small"
+
+        async def ask(self, instruction: str, text: str, parse: object, *, max_tokens: int) -> str:
+            asked.append(text)
+            return "Maya moved to Berlin and more"
+
+    log = ListLog()
+    log.append(1, *CHAT)
+    block = await log.read(1, limit=100)
+    writer = Abstractive(Model(), lambda text, n: " ".join(text.split()[:n]), max_tokens=4)  # type: ignore[arg-type]
+    draft = await writer.fold(Draft("It began.", ((0, "1-0"),)), block)
+    assert draft.text == "Maya moved to Berlin"
+    assert draft.sources[:2] == ((0, "1-0"), (1, "1-1"))
+    assert "It began." in asked[0]
+    assert CHAT[4] in asked[0]
+
+
+@given(st.text(max_size=3000))
+def test_sentences_are_bounded_and_nothing_is_made_up(text: str) -> None:
+    """Sentences are stretches of the text, in order, each of bounded length."""
+    at = 0
+    for sentence in textrank.sentences(text):
+        assert 0 < len(sentence) <= textrank.LONGEST
+        at = text.index(sentence, at) + len(sentence)
