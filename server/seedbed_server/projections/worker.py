@@ -68,6 +68,7 @@ class Worker:
         self._isolation = Isolation(projection, derived, backoff)
         self._generation = ""
         self._ahead: dict[int, int] = {}
+        self._taking: int | None = None
         self._dirty: dict[int, None] = {}
         self._rebuilds: dict[int | None, asyncio.Future[None]] = {}
         self._wake = asyncio.Event()
@@ -206,6 +207,9 @@ class Worker:
     def _requeue(self) -> None:
         """Nothing is in flight any more: what was taken and not committed is due again."""
         self._dirty |= dict.fromkeys(self._ahead)
+        if self._taking is not None:
+            self._dirty[self._taking] = None
+            self._taking = None
         self._ahead.clear()
 
     async def _rest(self) -> None:
@@ -264,8 +268,11 @@ class Worker:
         unfinished: dict[int, None] = {}
         while self._dirty and room > 0 and chars > 0:
             key = next(iter(self._dirty))
+            # Taken off first: a write that comes while its messages are read puts it on again.
+            del self._dirty[key]
+            self._taking = key
             turn, more = await self._take(key, min(share, room), chars)
-            self._dirty.pop(key, None)
+            self._taking = None
             if more:
                 unfinished[key] = None
             if turn is not None:
