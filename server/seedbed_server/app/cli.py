@@ -1,4 +1,4 @@
-"""The command ``seedbed``. Every command talks to a server through the public client, but for ``serve`` and ``models``."""
+"""The command ``seedbed``: all but ``serve`` and ``models`` talk to a server, through the public client."""
 
 from __future__ import annotations
 
@@ -219,11 +219,9 @@ def status(
         for part in found.parts:
             out.print(f"  {part.part:<10} {part.state:<9} {part.restarts} restarts  {part.detail}", highlight=False)
         for projection in found.projections:
-            behind = found.last_seq - projection.applied_seq
+            skipped = f", {projection.skipped} skipped" if projection.skipped else ""
             out.print(
-                f"  {projection.projection:<10} {projection.applied_seq} of {found.last_seq}"
-                f"{f', {behind} to go' if behind else ''}{f', {projection.skipped} skipped' if projection.skipped else ''}",
-                highlight=False,
+                f"  {projection.projection:<10} {projection.applied_seq} of {found.last_seq}{skipped}", highlight=False
             )
 
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import Any
 
 from rich.progress import Progress
 
@@ -120,8 +120,8 @@ def _ask(memory: RemoteMemory, question: dict[str, Any], options: Options) -> di
 
 
 def _conversations(path: Path) -> Iterator[dict[str, Any]]:
-    opened = gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
-    with cast("IO[str]", opened) as lines:
+    opened = gzip.open if path.suffix == ".gz" else open
+    with opened(path, "rt", encoding="utf-8") as lines:
         for line in lines:
             if line.strip():
                 yield json.loads(line)

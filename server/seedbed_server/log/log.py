@@ -129,9 +129,7 @@ class Log:
         """Return at most ``limit`` messages with a greater seq, by seq."""
         return await self._readers.run(lambda c: queries.read(c, key, session, after_seq, limit))
 
-    async def tail(
-        self, key: int, *, session: str, n: int, upto_seq: int = MOST_SEQ
-    ) -> builtins.list[Message]:
+    async def tail(self, key: int, *, session: str, n: int, upto_seq: int = MOST_SEQ) -> builtins.list[Message]:
         """Return the newest ``n`` messages with a seq of at most ``upto_seq``, oldest first."""
         return await self._readers.run(lambda c: queries.tail(c, key, session, n, upto_seq))
 

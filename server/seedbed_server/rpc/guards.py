@@ -95,8 +95,8 @@ async def statuses(call: Call) -> AsyncIterator[None]:
         raise
     except Exception as error:  # noqa: BLE001 - the one place where everything is caught
         if look_up(error)[0] is grpc.StatusCode.INTERNAL:
-            # The type only: the text of an exception may hold a user's words.
-            log.error("fault", extra={"fault": _where(error), "request_id": call.request_id})
+            # The type and the place only: the text of an exception may hold a user's words.
+            log.error("fault", extra={"fault": _where(error), "request_id": call.request_id})  # noqa: TRY400
         status = rpc_status.to_status(to_status(error, call.request_id))
         await call.context.abort_with_status(status)
 
@@ -136,6 +136,7 @@ class Draining:
 
     @asynccontextmanager
     async def __call__(self, call: Call) -> AsyncIterator[None]:  # noqa: ARG002
+        """Raise ShuttingDownError once ``stopping`` is set."""
         if self.stopping:
             raise ShuttingDownError
         yield
@@ -150,6 +151,7 @@ class Admission:
 
     @asynccontextmanager
     async def __call__(self, call: Call) -> AsyncIterator[None]:
+        """Raise OverloadedError when too many calls are under way; health checks always pass."""
         if call.method.startswith(_OPEN_METHODS):
             yield
             return
@@ -181,6 +183,7 @@ class Access:
 
     @asynccontextmanager
     async def __call__(self, call: Call) -> AsyncIterator[None]:
+        """Raise UnauthenticatedError without a known token; health checks need none."""
         if self._tokens and not call.method.startswith(_OPEN_METHODS):
             call.namespaces = self._opened_by(call.token)
         yield
