@@ -48,6 +48,15 @@ def optional_identifier(value: str, path: str) -> str:
     return value
 
 
+def identifiers(values: Sequence[str], path: str) -> list[str]:
+    """Check a list of identifiers: 1 to 1000 of them."""
+    if not values:
+        raise InvalidFieldError(path, "is empty")
+    if len(values) > LIMITS.batch_messages:
+        raise TooLargeError(path, f"holds more than {LIMITS.batch_messages}")
+    return [identifier(value, f"{path}[{at}]") for at, value in enumerate(values)]
+
+
 def text_within(value: str, path: str, limit: int) -> str:
     """Check a text against a limit in bytes."""
     if len(value) > limit or len(value.encode()) > limit:
