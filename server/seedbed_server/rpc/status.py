@@ -11,8 +11,8 @@ import asyncio
 import grpc
 from google.protobuf import any_pb2
 from google.rpc import error_details_pb2, status_pb2
-from seedbed.wire import WireError
 
+from seedbed.wire import WireError
 from seedbed_server import errors
 from seedbed_server.errors import SeedbedError
 
