@@ -301,10 +301,10 @@ class TestAppend:
         assert set(await log.by_ids(stored.key, stored.ids)) == set(stored.ids)
 
     async def test_made_ids_order_by_time(self, log: Log) -> None:
-        """Ids made here sort by when they were made, to the millisecond."""
+        """Ids made here sort by when they were made, and inside a batch by their place."""
         ids: list[str] = []
         for _ in range(3):
-            ids += (await log.append("ns", "m", "s", says("x"), create=NEW)).ids
+            ids += (await log.append("ns", "m", "s", says(*"abcdefgh"), create=NEW)).ids
             await asyncio.sleep(0.003)
         assert ids == sorted(ids)
         assert all(len(one) == 32 for one in ids)
