@@ -113,7 +113,7 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
         seeder = Seeder(
             truth,
             VectorPart(recall),
-            KnowledgePart(truth, graphs),
+            KnowledgePart(truth, graphs, projector),
             SummaryPart(summaries),
             CustomPart(registered()),
         )
