@@ -141,6 +141,10 @@ class Log:
         """Return the namespaces that hold a memory, in byte order."""
         return await self._readers.run(queries.namespaces)
 
+    async def seqs(self, key: int, *, after_seq: int = 0) -> builtins.list[int]:
+        """Return the seqs of the messages alive with a greater seq, in order."""
+        return await self._readers.run(lambda c: queries.seqs(c, key, after_seq))
+
     async def by_seqs(self, key: int, seqs: Sequence[int]) -> dict[int, Message]:
         """Return the messages of these seqs that are alive."""
         return await self._readers.run(lambda c: queries.by_seqs(c, key, seqs))
