@@ -48,6 +48,13 @@ def optional_identifier(value: str, path: str) -> str:
     return value
 
 
+def identifiers(values: Sequence[str], path: str, *, most: int) -> tuple[str, ...]:
+    """Check a list of identifiers that may be empty."""
+    if len(values) > most:
+        raise TooLargeError(path, f"holds more than {most}")
+    return tuple(identifier(value, f"{path}[{at}]") for at, value in enumerate(values))
+
+
 def text_within(value: str, path: str, limit: int) -> str:
     """Check a text against a limit in bytes."""
     if len(value) > limit or len(value.encode()) > limit:
@@ -112,6 +119,9 @@ def message(value: message_pb2.Message, path: str) -> Message:
     optional_identifier(value.tool_call_id, f"{path}.tool_call_id")
     if value.HasField("time"):
         timestamp(value.time, f"{path}.time")
+    # The server's own: whatever stands there is ignored on a write.
+    value.ClearField("seq")
+    value.ClearField("recorded_at")
     _content(value, path)
     if value.metadata:
         _metadata(value, f"{path}.metadata")
