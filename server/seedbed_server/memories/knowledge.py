@@ -31,15 +31,20 @@ class KnowledgePart:
     graphs: Graphs
 
     async def show(self, view: View, part: EntityVariant | KnowledgeGraph) -> Answer:
-        """Show what is known, and the newest messages of the session after it."""
+        """Show what is known, and the newest messages of the session after it.
+
+        Degraded while there are messages that have not been read for facts yet.
+        """
         graph = await self._graph(view)
         asked = await self._asked_about(view, graph)
         shown = await recent(view, part.recent)
+        behind = graph.applied_seq < view.upto_seq
         if isinstance(part, EntityVariant):
             items = await self._notes(view, graph, asked[: part.max_entities])
-            return Answer(Shown("entity", items, shown), graph.applied_seq)
+            return Answer(Shown("entity", items, shown, degraded=behind), graph.applied_seq)
         facts = [ranked.fact for ranked in graph.facts_around([entity.id for entity in asked], part.max_facts)]
-        return Answer(Shown("knowledge_graph", await self._facts(view, facts), shown), graph.applied_seq)
+        items = await self._facts(view, facts)
+        return Answer(Shown("knowledge_graph", items, shown, degraded=behind), graph.applied_seq)
 
     async def _graph(self, view: View) -> MemoryGraph:
         ask = view.ask
