@@ -184,7 +184,9 @@ async def test_health_is_told_without_a_token_and_without_a_place() -> None:
         for service in ("", "seedbed.v1.MemoryService", "seedbed.v1.KnowledgeService", "seedbed.v1.AdminService"):
             answer = await stub.Check(health_pb2.HealthCheckRequest(service=service))
             assert answer.status == health_pb2.HealthCheckResponse.SERVING
-        assert (await failure(stub.Check(health_pb2.HealthCheckRequest(service="x")))).code() is grpc.StatusCode.NOT_FOUND
+        assert (
+            await failure(stub.Check(health_pb2.HealthCheckRequest(service="x")))
+        ).code() is grpc.StatusCode.NOT_FOUND
 
 
 async def test_logs_hold_a_line_per_call_and_nothing_else(caplog: pytest.LogCaptureFixture) -> None:

@@ -33,7 +33,9 @@ def examples() -> list[BaseException]:
     """One error of every class that the server can raise, a canary where a text goes in."""
     made: list[BaseException] = []
     for kind in raised():
-        needed = [p for p in inspect.signature(kind.__init__).parameters.values() if p.name not in ("self", "args", "kwargs")]
+        needed = [
+            p for p in inspect.signature(kind.__init__).parameters.values() if p.name not in ("self", "args", "kwargs")
+        ]
         made.append(kind(*[f"path.of.{p.name}" for p in needed]))
     return [*made, TimeoutError(CANARY), RuntimeError(CANARY), ValueError(CANARY)]
 
