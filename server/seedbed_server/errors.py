@@ -30,7 +30,13 @@ from __future__ import annotations
 
 
 class SeedbedError(Exception):
-    """Base of all errors that a caller is told about."""
+    """Base of all errors that a caller is told about.
+
+    ``after_storing`` says that the call had stored something before it failed,
+    as an import can that breaks off.
+    """
+
+    after_storing = False
 
 
 class InvalidFieldError(SeedbedError):

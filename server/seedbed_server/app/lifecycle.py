@@ -47,7 +47,7 @@ from seedbed_server.projections.vector_index import ChromaIndex
 from seedbed_server.projections.vectors import Vectors
 from seedbed_server.recall import HotMemories, Recall
 from seedbed_server.rpc.admin_servicer import AdminServicer
-from seedbed_server.rpc.guards import Access, Admission, Draining, Guards, deadline, journal, statuses
+from seedbed_server.rpc.guards import Draining, Guards, chain
 from seedbed_server.rpc.knowledge_servicer import KnowledgeServicer
 from seedbed_server.rpc.memory_servicer import MemoryServicer
 from seedbed_server.rpc.server import Server, Tls
@@ -118,9 +118,7 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
             CustomPart(registered()),
         )
         draining = Draining()
-        guards = Guards(
-            [statuses, journal, draining, Admission(settings.max_calls), deadline, Access(tokens)],
-        )
+        guards = Guards(chain(draining, settings.max_calls, tokens))
         server = Server(
             settings.listen,
             (

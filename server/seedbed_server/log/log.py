@@ -127,7 +127,8 @@ class Log:
 
     async def read(self, key: int, *, after_seq: int = 0, limit: int, session: str = "") -> builtins.list[Message]:
         """Return at most ``limit`` messages with a greater seq, by seq."""
-        return await self._readers.run(lambda c: queries.read(c, key, session, after_seq, limit))
+        after = min(after_seq, MOST_SEQ)
+        return await self._readers.run(lambda c: queries.read(c, key, session, after, limit))
 
     async def tail(self, key: int, *, session: str, n: int, upto_seq: int = MOST_SEQ) -> builtins.list[Message]:
         """Return the newest ``n`` messages with a seq of at most ``upto_seq``, oldest first."""

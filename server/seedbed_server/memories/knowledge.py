@@ -40,16 +40,17 @@ class KnowledgePart:
         Messages that were written just now are read first; when that takes too
         long, what is known without them is shown, and the part is degraded.
         """
-        complete = await self.projector.caught_up(view.key, view.upto_seq, ("entities", "triples"), PATIENCE)
+        await self.projector.caught_up(view.key, view.upto_seq, ("entities", "triples"), PATIENCE)
         graph = await self._graph(view)
         asked = await self._asked_about(view, graph)
         shown = await recent(view, part.recent)
+        behind = graph.applied_seq < view.upto_seq
         if isinstance(part, EntityVariant):
             items = await self._notes(view, graph, asked[: part.max_entities])
-            return Answer(Shown("entity", items, shown, degraded=not complete), graph.applied_seq)
+            return Answer(Shown("entity", items, shown, degraded=behind), graph.applied_seq)
         facts = [ranked.fact for ranked in graph.facts_around([entity.id for entity in asked], part.max_facts)]
         items = await self._facts(view, facts)
-        return Answer(Shown("knowledge_graph", items, shown, degraded=not complete), graph.applied_seq)
+        return Answer(Shown("knowledge_graph", items, shown, degraded=behind), graph.applied_seq)
 
     async def _graph(self, view: View) -> MemoryGraph:
         ask = view.ask

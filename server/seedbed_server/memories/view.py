@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from seedbed.messages import Message
-from seedbed.recency import conversation
+from seedbed.recency import conversation, reach, units
 from seedbed.seeds import Shown
-from seedbed.tokens import message_tokens
 from seedbed_server.log import Log, MemoryRecord
 
 # Messages read before their tokens are counted; four times as many each time they do not fill the budget.
@@ -67,12 +66,22 @@ class View:
         return await self.log.tail(self.key, session=self.ask.session, n=n, upto_seq=self.upto_seq)
 
     async def tail_within(self, max_tokens: int | None) -> list[Message]:
-        """Return newest messages of the session that hold at least ``max_tokens`` tokens, or all there are."""
+        """Return newest messages of the session, as many as decide what fits ``max_tokens``, or all there are.
+
+        They are more than fit, and the last user message is among them: it is
+        kept while those after it give way.
+        """
         if max_tokens is None:
             return await self._newest(_EVERYTHING)
         n = _FIRST_READ
         while True:
             messages = await self._newest(n)
-            if len(messages) < n or sum(map(message_tokens, messages)) >= max_tokens:
+            if len(messages) < n or self._overflow(messages, max_tokens):
                 return messages
             n *= 4
+
+    def _overflow(self, messages: list[Message], max_tokens: int) -> bool:
+        said = conversation(messages, self.record.system)
+        every = units(said)
+        more = sum(unit.cost for unit in every) > max_tokens and any(unit.is_user for unit in every)
+        return more or len(said) > reach(max_tokens)
