@@ -12,7 +12,6 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
 from seedbed.errors import from_rpc_error
 from seedbed.v1 import admin_service_pb2 as admin
-from seedbed.v1 import memory_service_pb2 as pb
 from seedbed.v1.variant_pb2 import (
     BufferVariant,
     EntityVariant,
@@ -38,7 +37,9 @@ async def tenants(as_token: AS) -> tuple[Caller, Caller]:
     callers = as_token("acme-token"), as_token("corp-token")
     for caller, canary in zip(callers, (ACME, CORP), strict=True):
         messages = [
-            said(f"My friend {canary} lives in {canary} City and works for {canary} Industries.", name=canary, id=canary),
+            said(
+                f"My friend {canary} lives in {canary} City and works for {canary} Industries.", name=canary, id=canary
+            ),
             said(f"{canary} likes tea.", role="assistant"),
         ]
         await caller("Write", written("shared", *messages, session="talk", system=f"You know {canary}."))
@@ -55,7 +56,7 @@ def _look(error: grpc.aio.AioRpcError) -> tuple[Any, ...]:
     """All that an error tells, but for the id of the request."""
     typed = from_rpc_error(error)
     keys = sorted(key for key, _ in error.trailing_metadata() or ())
-    return error.code(), error.details(), typed.reason, typed.stored, typed.fields, keys
+    return error.code(), error.details(), typed.reason, typed.stored, typed.fields, *keys
 
 
 @pytest.mark.parametrize("rpc", NAMESPACED)
@@ -86,7 +87,9 @@ async def test_without_a_memory_a_foreign_namespace_is_as_closed(tenants: tuple[
 
 
 @pytest.mark.parametrize("rpc", NAMESPACED)
-async def test_a_token_of_several_namespaces_must_name_one(as_token: AS, tenants: tuple[Caller, Caller], rpc: str) -> None:
+async def test_a_token_of_several_namespaces_must_name_one(
+    as_token: AS, tenants: tuple[Caller, Caller], rpc: str
+) -> None:
     """INVALID_ARGUMENT, rather than a guess."""
     if rpc in ("Rebuild", "GetStatus"):
         # Without a memory these are about all that the token opens.

@@ -26,7 +26,7 @@ from seedbed.variants import Hybrid, KnowledgeGraph, Vector, Window
 from seedbed_server.app.lock import lock_data_dir
 from seedbed_server.app.settings import Settings, models_dir, read_tokens
 from seedbed_server.log import Log
-from seedbed_server.memories import Seeder
+from seedbed_server.memories import Forgetting, Seeder
 from seedbed_server.memories.custom import CustomPart, registered
 from seedbed_server.memories.knowledge import KnowledgePart
 from seedbed_server.memories.summaries import SummaryPart
@@ -113,7 +113,7 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
         seeder = Seeder(
             truth,
             VectorPart(recall),
-            KnowledgePart(truth, graphs),
+            KnowledgePart(truth, graphs, projector),
             SummaryPart(summaries),
             CustomPart(registered()),
         )
@@ -122,7 +122,7 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
         server = Server(
             settings.listen,
             (
-                MemoryServicer(truth, recall, seeder, DEFAULT_VARIANT),
+                MemoryServicer(truth, recall, seeder, Forgetting(truth, projector, derived), DEFAULT_VARIANT),
                 KnowledgeServicer(truth, knowledge, graphs),
                 AdminServicer(truth, projector, children, models(), datetime.now(UTC)),
             ),

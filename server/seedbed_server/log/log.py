@@ -159,6 +159,11 @@ class Log:
         wanted = [rows.exact(one, f"message_ids[{i}]") for i, one in enumerate(ids)]
         return await self._writer.submit(lambda c: changes.forget(c, namespace, name, wanted))
 
+    @property
+    def scrubbed(self) -> bool:
+        """Whether what was erased is out of every file; else it will be after a later write."""
+        return self._writer.scrubbed
+
     async def heads(self) -> builtins.list[Head]:
         """Return where the log of every memory stands."""
         return await self._readers.run(queries.heads)

@@ -16,11 +16,14 @@ from seedbed_server.memories.sentences import sentence
 from seedbed_server.memories.view import Answer, View
 from seedbed_server.projections.entities import Entity
 from seedbed_server.projections.graph import Graphs, MemoryGraph
+from seedbed_server.projections.projector import Projector
 from seedbed_server.projections.triples import Fact
 
 # Messages in which those who are spoken of are looked for, when the query names nobody.
 _LOOK_BACK = 4
 _FACTS_PER_NOTE = 6
+# How long a seed waits for messages written just now to be read, in seconds. Reading a turn takes some milliseconds.
+PATIENCE = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,17 +32,24 @@ class KnowledgePart:
 
     log: Log
     graphs: Graphs
+    projector: Projector
 
     async def show(self, view: View, part: EntityVariant | KnowledgeGraph) -> Answer:
-        """Show what is known, and the newest messages of the session after it."""
+        """Show what is known, and the newest messages of the session after it.
+
+        Messages that were written just now are read first; when that takes too
+        long, what is known without them is shown, and the part is degraded.
+        """
+        complete = await self.projector.caught_up(view.key, view.upto_seq, ("entities", "triples"), PATIENCE)
         graph = await self._graph(view)
         asked = await self._asked_about(view, graph)
         shown = await recent(view, part.recent)
         if isinstance(part, EntityVariant):
             items = await self._notes(view, graph, asked[: part.max_entities])
-            return Answer(Shown("entity", items, shown), graph.applied_seq)
+            return Answer(Shown("entity", items, shown, degraded=not complete), graph.applied_seq)
         facts = [ranked.fact for ranked in graph.facts_around([entity.id for entity in asked], part.max_facts)]
-        return Answer(Shown("knowledge_graph", await self._facts(view, facts), shown), graph.applied_seq)
+        items = await self._facts(view, facts)
+        return Answer(Shown("knowledge_graph", items, shown, degraded=not complete), graph.applied_seq)
 
     async def _graph(self, view: View) -> MemoryGraph:
         ask = view.ask

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from seedbed.messages import Message
+from seedbed.recency import conversation
 from seedbed.seeds import Shown
 from seedbed.tokens import message_tokens
 from seedbed_server.log import Log, MemoryRecord
@@ -50,18 +51,28 @@ class View:
         return self.record.key
 
     async def tail(self, n: int) -> list[Message]:
-        """Return the last ``n`` messages of the session, oldest first."""
-        if n <= 0:
-            return []
+        """Return newest messages of the session with at least ``n`` that count, or all there are, oldest first.
+
+        Pins and memory blocks that an agent wrote back stand among them and do not count.
+        """
+        wanted = n
+        while wanted > 0:
+            messages = await self._newest(wanted)
+            if len(messages) < wanted or len(conversation(messages, self.record.system)) >= n:
+                return messages
+            wanted *= 2
+        return []
+
+    async def _newest(self, n: int) -> list[Message]:
         return await self.log.tail(self.key, session=self.ask.session, n=n, upto_seq=self.upto_seq)
 
     async def tail_within(self, max_tokens: int | None) -> list[Message]:
         """Return newest messages of the session that hold at least ``max_tokens`` tokens, or all there are."""
         if max_tokens is None:
-            return await self.tail(_EVERYTHING)
+            return await self._newest(_EVERYTHING)
         n = _FIRST_READ
         while True:
-            messages = await self.tail(n)
+            messages = await self._newest(n)
             if len(messages) < n or sum(map(message_tokens, messages)) >= max_tokens:
                 return messages
             n *= 4

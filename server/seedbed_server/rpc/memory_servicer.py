@@ -14,9 +14,9 @@ from seedbed.v1 import memory_service_pb2 as pb
 from seedbed.v1 import message_pb2
 from seedbed.v1.memory_service_pb2_grpc import MemoryServiceServicer
 from seedbed.variants import Variant
-from seedbed_server.errors import InvalidFieldError, NotServedError, SeedbedError
+from seedbed_server.errors import InvalidFieldError, SeedbedError
 from seedbed_server.log import Imported, Log, MemoryRecord, NewMemory
-from seedbed_server.memories import Ask, Seeder
+from seedbed_server.memories import Ask, Forgetting, Seeder
 from seedbed_server.recall import Recall, Search
 from seedbed_server.rpc import answers, checks
 from seedbed_server.rpc.guards import open_namespace
@@ -37,6 +37,7 @@ class MemoryServicer(MemoryServiceServicer):
     log: Log
     recall: Recall
     seeder: Seeder
+    forgetting: Forgetting
     default_variant: Variant
 
     async def CreateMemory(self, request: pb.CreateMemoryRequest, context: Context) -> pb.CreateMemoryResponse:
@@ -150,8 +151,10 @@ class MemoryServicer(MemoryServiceServicer):
         return answers.ranking(await self.recall.search(record, search), explain=request.explain)
 
     async def Forget(self, request: pb.ForgetRequest, context: Context) -> pb.ForgetResponse:
-        """Planned."""
-        raise NotServedError
+        """Erase chosen messages from every store, and return the receipt."""
+        namespace, name = _address(request)
+        ids = checks.identifiers(request.message_ids, "message_ids")
+        return pb.ForgetResponse(receipt=answers.receipt(await self.forgetting.forget(namespace, name, ids)))
 
     async def ImportMessages(
         self, request_iterator: AsyncIterator[pb.ImportMessagesRequest], context: Context

@@ -12,6 +12,7 @@ import grpc
 from google.protobuf import any_pb2
 from google.rpc import error_details_pb2, status_pb2
 
+from seedbed.wire import WireError
 from seedbed_server import errors
 from seedbed_server.errors import SeedbedError
 
@@ -48,6 +49,8 @@ TABLE: dict[type[BaseException], tuple[grpc.StatusCode, str, str]] = {
         "VARIANT_NOT_REGISTERED",
         "no custom variant of this name is registered",
     ),
+    # The client's own checks of what goes over the wire; the server meets them where its checks are not stricter.
+    WireError: (grpc.StatusCode.INVALID_ARGUMENT, "INVALID_FIELD", "a field is not acceptable"),
     TimeoutError: (grpc.StatusCode.DEADLINE_EXCEEDED, "DEADLINE", "the deadline has passed"),
     asyncio.CancelledError: (grpc.StatusCode.CANCELLED, "CANCELLED", "the call was given up"),
 }
@@ -88,7 +91,7 @@ def _stored_some(error: BaseException) -> bool:
 
 def bad_request(error: BaseException) -> error_details_pb2.BadRequest | None:
     """Name the bad field, if the error is about one."""
-    if isinstance(error, errors.InvalidFieldError):
+    if isinstance(error, (errors.InvalidFieldError, WireError)):
         path, why = error.path, error.why
     elif isinstance(error, errors.MessageIdExistsError):
         path, why = error.path, "is taken"
