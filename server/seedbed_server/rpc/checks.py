@@ -48,13 +48,13 @@ def optional_identifier(value: str, path: str) -> str:
     return value
 
 
-def identifiers(values: Sequence[str], path: str, *, least: int = 0, most: int) -> tuple[str, ...]:
-    """Check a list of ``least`` to ``most`` identifiers."""
+def identifiers(values: Sequence[str], path: str, *, least: int = 1, most: int = LIMITS.batch_messages) -> list[str]:
+    """Check a list of identifiers."""
     if len(values) < least:
-        raise InvalidFieldError(path, "is empty" if not values else f"holds fewer than {least}")
+        raise InvalidFieldError(path, "is empty")
     if len(values) > most:
         raise TooLargeError(path, f"holds more than {most}")
-    return tuple(identifier(value, f"{path}[{at}]") for at, value in enumerate(values))
+    return [identifier(value, f"{path}[{at}]") for at, value in enumerate(values)]
 
 
 def text_within(value: str, path: str, limit: int) -> str:
