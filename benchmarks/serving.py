@@ -19,6 +19,7 @@ from seedbed.errors import UnavailableError
 PATIENCE = 120.0
 """Seconds in which a server has to be ready."""
 
+_PAUSE = 0.05  # asking costs the server a few milliseconds each time
 _STOP = 60.0
 _MIB = 1024 * 1024
 
@@ -73,7 +74,7 @@ def wait_ready(client: Client) -> None:
     while not _is_ready(client):
         if time.monotonic() > give_up:
             raise TimeoutError
-        time.sleep(0.02)
+        time.sleep(_PAUSE)
 
 
 def _is_ready(client: Client) -> bool:
@@ -93,4 +94,4 @@ def wait_applied(client: Client, memory: str, names: tuple[str, ...] = (), patie
             return
         if time.monotonic() > give_up:
             raise TimeoutError
-        time.sleep(0.02)
+        time.sleep(_PAUSE)

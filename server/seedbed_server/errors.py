@@ -32,8 +32,8 @@ from __future__ import annotations
 class SeedbedError(Exception):
     """Base of all errors that a caller is told about.
 
-    ``after_storing`` says that the call had stored something before it failed,
-    as an import can that breaks off.
+    ``after_storing`` says that the call had changed what is stored before it
+    failed: an import that broke off, or an erasure that a part does not follow.
     """
 
     after_storing = False

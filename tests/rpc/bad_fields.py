@@ -42,6 +42,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "Explore": {"entity_ids": ["someone"]},
     "FindPaths": {"from_entity_id": "someone", "to_entity_id": "someone else"},
     "GetEntity": {"entity_id": "someone"},
+    "Forget": {"message_ids": ["some-message"]},
 }
 
 # Fields for which no value is wrong: any 64-bit number, any truth value.
@@ -103,7 +104,10 @@ def identifier_cases() -> Iterator[Case]:
     for bad in BAD_IDS:
         yield Case("Explore", "entity_ids[1]", INVALID, {"entity_ids": ["someone", bad]})
         yield Case("Explore", "predicates[1]", INVALID, {"predicates": ["likes", bad]})
+        yield Case("Forget", "message_ids[1]", INVALID, {"message_ids": ["one", bad]})
     yield Case("Explore", "entity_ids", INVALID, {"entity_ids": []})
+    yield Case("Forget", "message_ids", INVALID, {"message_ids": []})
+    yield Case("Forget", "message_ids", LARGE, {"message_ids": [str(i) for i in range(1001)]})
     yield Case("Explore", "entity_ids", LARGE, {"entity_ids": ["someone"] * 101})
     yield Case("Explore", "predicates", LARGE, {"predicates": ["likes"] * 101})
 

@@ -56,7 +56,7 @@ def _look(error: grpc.aio.AioRpcError) -> tuple[Any, ...]:
     """All that an error tells, but for the id of the request."""
     typed = from_rpc_error(error)
     keys = sorted(key for key, _ in error.trailing_metadata() or ())
-    return error.code(), error.details(), typed.reason, typed.stored, typed.fields, keys
+    return error.code(), error.details(), typed.reason, typed.stored, typed.fields, *keys
 
 
 @pytest.mark.parametrize("rpc", NAMESPACED)

@@ -17,11 +17,11 @@ from seedbed_server.rpc.guards import Access, Admission, Draining, chain, deadli
 from .calling import failure, refused
 from .probe import REQUESTS, Probed, probing
 
-TOKENS = {"0" * 64: ("default",)}
+TOKENS: dict[str, tuple[str, ...]] = {"0" * 64: ("default",)}
 
 
 def test_the_order_of_the_chain() -> None:
-    """Statuses outermost, so that nothing leaves but them; access innermost, so that nobody pays for strangers' tokens."""
+    """Statuses outermost, so that nothing leaves but them; access after admission, so that a flood costs no hashing."""
     draining = Draining()
     outer, log, drain, admission, bound, access = chain(draining, 8, TOKENS)
     assert (outer, log, drain, bound) == (statuses, journal, draining, deadline)
@@ -58,31 +58,26 @@ async def test_calls_that_are_given_up_give_their_places_back(rpc: str) -> None:
         for _ in range(3):
             for task in await _hold(probed, rpc, 2):
                 task.cancel()
-            await _until_admitted(probed)
 
 
 async def _hold(probed: Probed, rpc: str, calls: int) -> list[asyncio.Task[Any]]:
-    """Begin calls, and return once each of them is in the probe."""
-    held = []
-    for _ in range(calls):
-        probed.probe.entered.clear()
-        held.append(asyncio.create_task(probed.call(rpc)))
-        await probed.probe.entered.wait()
-    return held
+    """Begin calls, and return once each of them is in the probe.
 
-
-async def _until_admitted(probed: Probed) -> None:
-    """Call until there is a place: the server learns of a cancellation a moment later."""
-    probed.probe.behave = probed.probe.answer
+    The server learns of a cancellation a moment after it: one that finds no place tries again.
+    """
+    held: list[asyncio.Task[Any]] = []
     async with asyncio.timeout(20):
-        while True:
-            try:
-                await asyncio.gather(probed.call(), probed.call())
-            except grpc.aio.AioRpcError as error:
-                assert error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+        while len(held) < calls:
+            probed.probe.entered.clear()
+            call = asyncio.create_task(probed.call(rpc))
+            entered = asyncio.create_task(probed.probe.entered.wait())
+            await asyncio.wait((call, entered), return_when=asyncio.FIRST_COMPLETED)
+            if entered.done():
+                held.append(call)
             else:
-                break
-    probed.probe.behave = probed.probe.hold
+                entered.cancel()
+                assert (await refused(call)).reason == "OVERLOADED"
+    return held
 
 
 async def test_the_servers_own_clock_ends_a_call_at_its_deadline() -> None:
@@ -156,7 +151,7 @@ async def test_a_request_that_cannot_be_read_is_the_callers_mistake(rpc: str, ga
     """Broken bytes and text that is not UTF-8 are INVALID_FIELD, never a fault of the server's."""
     path = f"/seedbed.v1.MemoryService/{rpc}"
     async with probing() as probed:
-        channel = probed.caller.channel
+        channel: Any = probed.caller.channel
         call: Any
         if rpc == "ImportMessages":
             call = channel.stream_unary(path)(iter([garbage]))
@@ -173,7 +168,8 @@ async def test_a_request_that_cannot_be_read_is_the_callers_mistake(rpc: str, ga
 async def test_a_method_that_does_not_exist_is_unimplemented() -> None:
     """gRPC answers that by itself, and the client has an error for it."""
     async with probing() as probed:
-        error = await failure(probed.caller.channel.unary_unary("/seedbed.v1.MemoryService/Dream")(b""))
+        channel: Any = probed.caller.channel
+        error = await failure(channel.unary_unary("/seedbed.v1.MemoryService/Dream")(b""))
         assert error.code() is grpc.StatusCode.UNIMPLEMENTED
 
 

@@ -2,10 +2,13 @@
 
 lock         one server per data directory
 log          the truth: from here on, writes can be taken
-children     encoder, tagger and vectors begin to load; nobody waits for them
 derived      the SQLite file of the projections
 projector    follows the log
 rpc          takes calls; health says SERVING
+children     encoder, tagger and vectors begin to load; nobody waits for them
+
+The children are spawned last, so that they do not take the processors from what
+takes writes; they stop when nothing calls them any more, before the log closes.
 """
 
 from __future__ import annotations
@@ -84,7 +87,6 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
         )
         children = (encoder.child, tagger.child, index.child)
         for child in children:
-            await child.start()
             stack.push_async_callback(child.stop)
 
         schemas = [kind.schema for kind in (Lexical, Vectors, Knowledge, Summaries)]
@@ -137,6 +139,8 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
             await server.stop(settings.drain_seconds)
 
         stack.push_async_callback(drain)
+        for child in children:
+            await child.start()
         yield server
 
 

@@ -105,15 +105,13 @@ class KnowledgeServicer(KnowledgeServiceServicer):
 
     async def Explore(self, request: pb.ExploreRequest, context: Context) -> pb.ExploreResponse:
         """Return the facts around entities, nearest first, and the entities at their ends."""
-        if not request.entity_ids:
-            raise InvalidFieldError("entity_ids", "is empty")
         wanted = checks.identifiers(request.entity_ids, "entity_ids", most=_MOST_STARTS)
-        predicates = checks.identifiers(request.predicates, "predicates", most=_MOST_PREDICATES)
+        predicates = checks.identifiers(request.predicates, "predicates", least=0, most=_MOST_PREDICATES)
         hops = checks.count(_given(request, "hops"), "hops", default=1, most=_MOST_HOPS)
         limit = checks.count(_given(request, "limit"), "limit", default=_PAGE)
         record, graph = await self._graph(request, request.as_of)
         starts = [_known(graph, one).id for one in wanted]
-        facts, cut = graph.explore(starts, hops=hops, predicates=predicates, limit=limit)
+        facts, cut = graph.explore(starts, hops=hops, predicates=tuple(predicates), limit=limit)
         triples = await self._triples(record, facts)
         ends = dict.fromkeys([*starts, *(end for fact in facts for end in (fact.subject_id, fact.object_id))])
         return pb.ExploreResponse(

@@ -153,7 +153,7 @@ class MemoryServicer(MemoryServiceServicer):
     async def Forget(self, request: pb.ForgetRequest, context: Context) -> pb.ForgetResponse:
         """Erase chosen messages from every store, and return the receipt."""
         namespace, name = _address(request)
-        ids = checks.identifiers(request.message_ids, "message_ids", least=1, most=LIMITS.batch_messages)
+        ids = checks.identifiers(request.message_ids, "message_ids")
         return pb.ForgetResponse(receipt=answers.receipt(await self.forgetting.forget(namespace, name, ids)))
 
     async def ImportMessages(
