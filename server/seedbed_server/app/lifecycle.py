@@ -2,10 +2,13 @@
 
 lock         one server per data directory
 log          the truth: from here on, writes can be taken
-children     encoder, tagger and vectors begin to load; nobody waits for them
 derived      the SQLite file of the projections
 projector    follows the log
 rpc          takes calls; health says SERVING
+children     encoder, tagger and vectors begin to load; nobody waits for them
+
+The children are spawned last, so that they do not take the processors from what
+takes writes; they stop when nothing calls them any more, before the log closes.
 """
 
 from __future__ import annotations
@@ -47,7 +50,7 @@ from seedbed_server.projections.vector_index import ChromaIndex
 from seedbed_server.projections.vectors import Vectors
 from seedbed_server.recall import HotMemories, Recall
 from seedbed_server.rpc.admin_servicer import AdminServicer
-from seedbed_server.rpc.guards import Access, Admission, Draining, Guards, deadline, journal, statuses
+from seedbed_server.rpc.guards import Draining, Guards, chain
 from seedbed_server.rpc.knowledge_servicer import KnowledgeServicer
 from seedbed_server.rpc.memory_servicer import MemoryServicer
 from seedbed_server.rpc.server import Server, Tls
@@ -84,7 +87,6 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
         )
         children = (encoder.child, tagger.child, index.child)
         for child in children:
-            await child.start()
             stack.push_async_callback(child.stop)
 
         schemas = [kind.schema for kind in (Lexical, Vectors, Knowledge, Summaries)]
@@ -113,14 +115,12 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
         seeder = Seeder(
             truth,
             VectorPart(recall),
-            KnowledgePart(truth, graphs),
+            KnowledgePart(truth, graphs, projector),
             SummaryPart(summaries),
             CustomPart(registered()),
         )
         draining = Draining()
-        guards = Guards(
-            [statuses, journal, draining, Admission(settings.max_calls), deadline, Access(tokens)],
-        )
+        guards = Guards(chain(draining, settings.max_calls, tokens))
         server = Server(
             settings.listen,
             (
@@ -139,6 +139,8 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
             await server.stop(settings.drain_seconds)
 
         stack.push_async_callback(drain)
+        for child in children:
+            await child.start()
         yield server
 
 

@@ -1,33 +1,76 @@
-"""Structured logs, to standard error. They hold names, codes and counts, never content."""
+"""Structured logs, to standard error. They hold names, codes and counts, never content.
+
+A line is an event and its fields, those that a call of the logger gave as
+``extra``. Of an exception it has the type and the places, not the text, which
+may hold a user's words.
+"""
 
 from __future__ import annotations
 
+import json
 import logging
+import re
 import sys
+import traceback
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
 
-import structlog
+# What every record has; the rest came as ``extra``.
+_OWN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+_PLAIN = re.compile(r"[\w./:+-]+")
+
+
+class JsonFormatter(logging.Formatter):
+    """A line of JSON: event, level, timestamp and the fields."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line of a record."""
+        return json.dumps(_fields(record), ensure_ascii=False, default=str)
+
+
+class TextFormatter(logging.Formatter):
+    """A line for people: timestamp, level, event, then the fields as name=value."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line of a record."""
+        fields = _fields(record)
+        head = f"{fields.pop('timestamp')} {fields.pop('level'):<7} {_one_line(fields.pop('event'))}"
+        return " ".join([head, *(f"{name}={_value(value)}" for name, value in fields.items())])
 
 
 def configure(log_format: str) -> None:
     """Send every log line of this process through one formatter, ``text`` or ``json``."""
-    shared: list[structlog.types.Processor] = [
-        structlog.stdlib.add_log_level,
-        structlog.stdlib.ExtraAdder(),
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
-    ]
-    renderer: structlog.types.Processor = (
-        structlog.processors.JSONRenderer()
-        if log_format == "json"
-        else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), pad_event_to=0)
-    )
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(
-        structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=shared,
-            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
-        )
-    )
+    handler.setFormatter(JsonFormatter() if log_format == "json" else TextFormatter())
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(logging.WARNING)
     logging.getLogger("seedbed_server").setLevel(logging.INFO)
+
+
+def _fields(record: logging.LogRecord) -> dict[str, Any]:
+    fields: dict[str, Any] = {
+        "event": record.getMessage(),
+        "level": record.levelname.lower(),
+        "timestamp": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+    }
+    fields |= _extra(vars(record))
+    if record.exc_info and record.exc_info[0] is not None:
+        kind, _, trace = record.exc_info
+        places = (f"{frame.name}:{frame.lineno}" for frame in traceback.extract_tb(trace))
+        fields["exception"] = f"{kind.__name__} at {' '.join(places)}"
+    return fields
+
+
+def _extra(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in attributes.items() if name not in _OWN}
+
+
+def _value(value: object) -> str:
+    text = str(value)
+    return text if _PLAIN.fullmatch(text) else json.dumps(text, ensure_ascii=False)
+
+
+def _one_line(text: str) -> str:
+    return text if text.isprintable() else json.dumps(text, ensure_ascii=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from concurrent.futures import ThreadPoolExecutor
 
 from rich.console import Console
 
@@ -20,7 +21,11 @@ def run(settings: Settings, ready_fd: int | None, console: Console) -> int:
     """Run the server until it is told to stop; returns the exit code."""
     configure(settings.log_format)
     try:
-        require(models_dir(settings))
+        with ThreadPoolExecutor(1) as beside:
+            verified = beside.submit(require, models_dir(settings))
+            from seedbed_server.app import lifecycle  # noqa: F401 - takes as long as the hashing of all model files
+
+            verified.result()
         return _run(settings, ready_fd, console)
     except WeightsError as error:
         return _fail(console, MODELS, "The model files are not complete.", str(error))

@@ -57,7 +57,9 @@ class Forgetting:
         if erasure is not None:
             followed = await self.projector.wait_erased(erasure.id, timeout=PATIENCE)
             if followed is None:
-                raise PartUnavailableError("projections")
+                late = PartUnavailableError("projections")
+                late.after_storing = True
+                raise late
             counts |= followed
         clean = await self.derived.scrub()
         rows = len(erasure.seqs) if erasure is not None else 0

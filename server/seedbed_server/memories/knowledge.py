@@ -16,11 +16,14 @@ from seedbed_server.memories.sentences import sentence
 from seedbed_server.memories.view import Answer, View
 from seedbed_server.projections.entities import Entity
 from seedbed_server.projections.graph import Graphs, MemoryGraph
+from seedbed_server.projections.projector import Projector
 from seedbed_server.projections.triples import Fact
 
 # Messages in which those who are spoken of are looked for, when the query names nobody.
 _LOOK_BACK = 4
 _FACTS_PER_NOTE = 6
+# How long a seed waits for messages written just now to be read, in seconds. Reading a turn takes some milliseconds.
+PATIENCE = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +32,15 @@ class KnowledgePart:
 
     log: Log
     graphs: Graphs
+    projector: Projector
 
     async def show(self, view: View, part: EntityVariant | KnowledgeGraph) -> Answer:
         """Show what is known, and the newest messages of the session after it.
 
-        Degraded while there are messages that have not been read for facts yet.
+        Messages that were written just now are read first; when that takes too
+        long, what is known without them is shown, and the part is degraded.
         """
+        await self.projector.caught_up(view.key, view.upto_seq, ("entities", "triples"), PATIENCE)
         graph = await self._graph(view)
         asked = await self._asked_about(view, graph)
         shown = await recent(view, part.recent)

@@ -12,9 +12,8 @@ import json
 import logging
 import re
 from collections.abc import Callable, Iterator
+from http import HTTPStatus
 from typing import Any, TypeVar
-
-import httpx
 
 from seedbed_server.errors import PartUnavailableError
 
@@ -43,6 +42,8 @@ class Llm:
     part = "llm"
 
     def __init__(self, url: str, model: str, *, api_key: str = "", timeout: float = 60.0) -> None:
+        import httpx  # only a server with an endpoint pays for it
+
         self.model = model
         self.failures = 0
         self._url = url.rstrip("/") + "/chat/completions"
@@ -61,6 +62,8 @@ class Llm:
 
         Raises PartUnavailableError("llm") after the second try.
         """
+        import httpx
+
         for number in range(1, TRIES + 1):
             try:
                 async with asyncio.timeout(self._timeout):
@@ -84,7 +87,7 @@ class Llm:
         messages = [{"role": "system", "content": instruction}, {"role": "user", "content": _clean(text)}]
         question = {"model": self.model, "messages": messages, "max_tokens": max_tokens, "temperature": 0}
         async with self._client.stream("POST", self._url, json=question) as reply:
-            if reply.status_code != httpx.codes.OK:
+            if reply.status_code != HTTPStatus.OK:
                 raise _UnusableError("status")
             if reply.headers.get("content-encoding", "identity") != "identity":
                 raise _UnusableError("encoding")

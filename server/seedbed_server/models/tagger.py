@@ -26,7 +26,7 @@ class Tagger:
         self.fingerprint = model.fingerprint(RULES)
         self.child = Child(
             "tagger",
-            "seedbed_server.models.tagger_worker:create",
+            "seedbed_server.models.tagger_child:create",
             {"model_dir": str(models_dir.absolute() / model.name)},
             threads=threads,
         )

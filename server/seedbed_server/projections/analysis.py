@@ -17,7 +17,6 @@ query is analysed by the very same function. Rules, in order:
 from __future__ import annotations
 
 import re
-import sys
 import threading
 import unicodedata
 from itertools import pairwise
@@ -28,10 +27,20 @@ FINGERPRINT = f"terms-1/snowball-english-{Stemmer.version()}"
 MAX_TERM = 64  # code points; a longer run (base64, hashes) is known by its beginning
 
 
+# By code point, up to the end of the planes that have marks and invisible characters.
+_CATEGORIES = tuple(map(unicodedata.category, map(chr, range(0x20000))))
+
+
 def _marks() -> str:
     """All combining marks, as the inside of a character class: they belong to the word they follow."""
-    points = [p for p in range(0x300, 0x1F000) if unicodedata.category(chr(p)) in ("Mn", "Mc", "Me")]
-    return "".join(chr(p) for p in points) + "\U000e0100-\U000e01ef"
+    runs: list[list[int]] = []
+    for point, category in enumerate(_CATEGORIES):
+        if category.startswith("M"):
+            if runs and runs[-1][1] == point - 1:
+                runs[-1][1] = point
+            else:
+                runs.append([point, point])
+    return "".join(f"{chr(first)}-{chr(last)}" for first, last in runs) + "\U000e0100-\U000e01ef"
 
 
 MARKS = _marks()
@@ -52,7 +61,7 @@ _IS_HAN = re.compile(rf"[{_HAN}]")
 _LATIN = re.compile(r"[a-z\u00df-\u024f\u1e00-\u1eff'0-9]+")
 # Endings that English ties to a word by an apostrophe; the stemmer knows them.
 _CONTRACTION = re.compile(r"[^\W\d_]+'(?:s|t|d|m|ll|re|ve)")
-_INVISIBLE = dict.fromkeys(p for p in range(sys.maxunicode + 1) if p < 0x20000 and unicodedata.category(chr(p)) == "Cf")
+_INVISIBLE = dict.fromkeys(point for point, category in enumerate(_CATEGORIES) if category == "Cf")
 _CLEAN: dict[int, str | None] = _INVISIBLE | {0x200B: " ", 0x2019: "'", 0x2018: "'", 0x2BC: "'", 0xFF07: "'"}
 _BARE = str.maketrans({"ł": "l", "ø": "o", "đ": "d", "æ": "ae", "œ": "oe", "\u0131": "i", "ð": "d", "þ": "th"})
 _ACCENTED = re.compile(r"[^\x00-\x7f]")

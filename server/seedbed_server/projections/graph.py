@@ -7,21 +7,25 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise
+from typing import TYPE_CHECKING
 
-import networkx as nx
+import numpy as np
 
 from seedbed_server.projections.analysis import normalise
 from seedbed_server.projections.entities import Entities, Entity
 from seedbed_server.projections.knowledge import ClaimRow, Knowledge, Known
 from seedbed_server.projections.names import canonical
+from seedbed_server.projections.pagerank import pagerank
 from seedbed_server.projections.triples import Fact, resolve
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 QUERY_WORDS = 2000  # of a query that are looked at for names
 NAME_WORDS = 8  # words of the longest name that is looked for
 NEAR_EDGES = 300  # facts around the seeds that are ranked, newest first: some milliseconds
 GROW_AT_ONCE = 500  # rows taken in on the event loop: some milliseconds
 EMPTY_GRAPH = 50  # what a graph takes by itself, in facts
-DAMPING = 0.85  # Page et al. 1999
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,8 @@ class MemoryGraph:
     """
 
     def __init__(self) -> None:
+        import networkx as nx  # a third of a second: not at the start of a server
+
         self.graph: nx.MultiDiGraph[str] = nx.MultiDiGraph()
         self.entities = Entities()
         self.facts: dict[str, Fact] = {}
@@ -98,6 +104,8 @@ class MemoryGraph:
 
     def find_paths(self, start: str, end: str, max_hops: int = 4, limit: int = 10) -> list[list[Fact]]:
         """Chains of facts from one entity to another, in either direction, shortest first; a hop is its newest fact."""
+        import networkx as nx
+
         if start not in self.graph or end not in self.graph or start == end:
             return []
         plain: nx.Graph[str] = nx.Graph(self.graph)
@@ -180,10 +188,9 @@ class Graphs:
         lock = self._locks.setdefault(key, asyncio.Lock())
         async with lock:
             version = self._knowledge.rewritten(key)
-            kept_version, graph = self._kept.get(key, (version, MemoryGraph()))
-            known = await self._knowledge.load(key, graph.applied_seq if kept_version == version else 0)
-            size = len(known.mentions) + len(known.claims)
-            if kept_version == version and size <= GROW_AT_ONCE:
+            graph = self._grown(key, version)
+            known = await self._knowledge.load(key, graph.applied_seq) if graph else None
+            if graph and known and len(known.mentions) + len(known.claims) <= GROW_AT_ONCE:
                 graph.add(known)
             else:  # off the event loop, hence not in a graph that somebody may be reading
                 graph = await self._load(key)
@@ -192,10 +199,13 @@ class Graphs:
             self._trim()
         return graph
 
+    def _grown(self, key: int, version: int) -> MemoryGraph | None:
+        """The graph that is kept, if no rows under it were rewritten."""
+        kept_version, graph = self._kept.get(key, (version, None))
+        return graph if kept_version == version else None
+
     async def _load(self, key: int) -> MemoryGraph:
-        graph = MemoryGraph()
-        await asyncio.to_thread(graph.add, await self._knowledge.load(key))
-        return graph
+        return await asyncio.to_thread(_made_of, await self._knowledge.load(key))
 
     async def as_of(self, key: int, *, valid_at: float | None = None, known_at: float | None = None) -> MemoryGraph:
         """Return the graph at a moment of the world, from what was recorded by a moment (seconds since 1970)."""
@@ -207,9 +217,7 @@ class Graphs:
         ]
         seqs = {claim.seq for claim in claims}
         mentions = [m for m in known.mentions if m.seq in seqs or valid_at is None or m.said_at <= valid_at]
-        graph = MemoryGraph()
-        await asyncio.to_thread(graph.add, replace(known, mentions=mentions, claims=claims))
-        return graph
+        return await asyncio.to_thread(_made_of, replace(known, mentions=mentions, claims=claims))
 
     def _trim(self) -> None:
         total = sum(_size(graph) for _, graph in self._kept.values())
@@ -217,6 +225,12 @@ class Graphs:
             key, (_, graph) = self._kept.popitem(last=False)
             self._locks.pop(key, None)
             total -= _size(graph)
+
+
+def _made_of(known: Known) -> MemoryGraph:
+    graph = MemoryGraph()
+    graph.add(known)
+    return graph
 
 
 def _size(graph: MemoryGraph) -> int:
@@ -227,11 +241,10 @@ def _pagerank(facts: Sequence[Fact], seeds: Sequence[str]) -> dict[str, float]:
     """Personalised PageRank over facts taken as ties in both directions, as heavy as their number of sources."""
     if not seeds:
         return {}
-    plain: nx.Graph[str] = nx.Graph()
-    plain.add_nodes_from(seeds)
-    for fact in facts:
-        old = plain.get_edge_data(fact.subject_id, fact.object_id, {"weight": 0})["weight"]
-        plain.add_edge(fact.subject_id, fact.object_id, weight=old + len(fact.seqs))
-    start = dict.fromkeys(seeds, 1.0)
-    rank: dict[str, float] = nx.pagerank(plain, alpha=DAMPING, personalization=start)
-    return rank
+    place = {node: at for at, node in enumerate(dict.fromkeys(seeds))}
+    ties = [[place.setdefault(end, len(place)) for end in (fact.subject_id, fact.object_id)] for fact in facts]
+    start = np.zeros(len(place))
+    start[: len(set(seeds))] = 1.0
+    weights = np.array([len(fact.seqs) for fact in facts], np.float64)
+    rank = pagerank(len(place), np.array(ties, np.intp).reshape(-1, 2), weights, start)
+    return dict(zip(place, rank.tolist(), strict=True))

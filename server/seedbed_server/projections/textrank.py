@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-import networkx as nx
 import numpy as np
 
 from seedbed_server.projections.analysis import terms
+from seedbed_server.projections.pagerank import pagerank
 
 LONGEST = 400  # code points of a sentence; a longer one is cut at a space
 SENTENCES = 60  # of one message
@@ -58,10 +58,6 @@ def choose(texts: Sequence[str], like: np.ndarray, cost: Callable[[int], int], b
 
 
 def _rank(texts: Sequence[str], like: np.ndarray) -> list[float]:
-    graph: nx.Graph[int] = nx.Graph()
-    graph.add_nodes_from(range(len(texts)))
-    rows, columns = np.nonzero(np.triu(like, 1) > FAINT)
-    for i, j in zip(rows.tolist(), columns.tolist(), strict=True):
-        graph.add_edge(i, j, weight=float(round(like[i, j], 6)))
-    rank = nx.pagerank(graph)
-    return [rank[i] for i in range(len(texts))]
+    ties = np.argwhere(np.triu(like, 1) > FAINT)
+    weights = like[ties[:, 0], ties[:, 1]].astype(np.float64).round(6)
+    return pagerank(len(texts), ties, weights).tolist() if texts else []

@@ -44,12 +44,12 @@ def optional_identifier(value: str, path: str) -> str:
     return value
 
 
-def identifiers(values: Sequence[str], path: str) -> list[str]:
-    """Check a list of identifiers: 1 to 1000 of them."""
-    if not values:
+def identifiers(values: Sequence[str], path: str, *, least: int = 1, most: int = LIMITS.batch_messages) -> list[str]:
+    """Check a list of identifiers."""
+    if len(values) < least:
         raise InvalidFieldError(path, "is empty")
-    if len(values) > LIMITS.batch_messages:
-        raise TooLargeError(path, f"holds more than {LIMITS.batch_messages}")
+    if len(values) > most:
+        raise TooLargeError(path, f"holds more than {most}")
     return [identifier(value, f"{path}[{at}]") for at, value in enumerate(values)]
 
 
@@ -117,6 +117,9 @@ def message(value: message_pb2.Message, path: str) -> Message:
     optional_identifier(value.tool_call_id, f"{path}.tool_call_id")
     if value.HasField("time"):
         timestamp(value.time, f"{path}.time")
+    # The server's own: whatever stands there is ignored on a write.
+    value.ClearField("seq")
+    value.ClearField("recorded_at")
     _content(value, path)
     if value.metadata:
         _metadata(value, f"{path}.metadata")

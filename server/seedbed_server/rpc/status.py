@@ -72,7 +72,7 @@ def to_status(error: BaseException, request_id: str) -> status_pb2.Status:
     """Build the rich status of an exception; well under the 1 KB that metadata should take."""
     code, reason, words = look_up(error)
     info = error_details_pb2.ErrorInfo(reason=reason, domain=DOMAIN)
-    info.metadata["stored"] = "unknown" if reason in _OUTCOME_UNKNOWN else "no"
+    info.metadata["stored"] = "unknown" if reason in _OUTCOME_UNKNOWN or _stored_some(error) else "no"
     info.metadata["request_id"] = request_id
     if isinstance(error, errors.PartUnavailableError):
         info.metadata["part"] = error.part
@@ -83,6 +83,10 @@ def to_status(error: BaseException, request_id: str) -> status_pb2.Status:
     if bad is not None:
         packed[1].Pack(bad)
     return status_pb2.Status(code=code.value[0], message=words, details=packed)
+
+
+def _stored_some(error: BaseException) -> bool:
+    return isinstance(error, SeedbedError) and error.after_storing
 
 
 def bad_request(error: BaseException) -> error_details_pb2.BadRequest | None:
