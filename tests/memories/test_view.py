@@ -14,6 +14,7 @@ from seedbed import Buffer, Message, Seed, TokenBuffer, ToolCall, Variant, Windo
 from seedbed.local import is_blank
 from seedbed.packing import pack
 from seedbed.recency import shown_recent
+from seedbed_server.errors import TooLargeError
 from seedbed_server.log import Log, NewMemory
 from seedbed_server.memories import view as room
 from seedbed_server.memories.recency import show_recency
@@ -41,7 +42,9 @@ def small_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "_FIRST_READ", 1)
 
 
-async def both(log: Log, transcript: list[Message], part: Buffer | Window | TokenBuffer, most: int | None) -> list[Seed]:
+async def both(
+    log: Log, transcript: list[Message], part: Buffer | Window | TokenBuffer, most: int | None
+) -> list[Seed]:
     """The seed as the server shows it, and as it is made of the whole session."""
     name = next(_names)
     await log.append("", name, "default", transcript, create=NewMemory(part, PIN))
@@ -97,3 +100,16 @@ async def test_a_result_whose_call_was_not_read_does_not_hide_what_fits(log: Log
     served, whole = await both(log, transcript, TokenBuffer(60), None)
     assert served.entries == whole.entries
     assert [entry.text for entry in served.entries] == [PIN, *(f"word {n}" for n in range(6))]
+
+
+@pytest.mark.parametrize("part", [Buffer(), Window(9), TokenBuffer(1000)], ids=["buffer", "window", "token_buffer"])
+async def test_what_an_answer_cannot_hold_is_refused(
+    log: Log, monkeypatch: pytest.MonkeyPatch, part: Buffer | Window | TokenBuffer
+) -> None:
+    """Unless a budget leaves it out: then no more is read than an answer may hold, and the seed is that of the whole."""
+    monkeypatch.setattr(room, "MOST_BYTES", 4000)
+    transcript = [Message.user("word " * 100) for _ in range(9)]
+    with pytest.raises(TooLargeError, match="max_tokens"):
+        await both(log, transcript, part, None)
+    served, whole = await both(log, transcript, part, 300)
+    assert served.entries == whole.entries

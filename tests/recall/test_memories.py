@@ -14,7 +14,7 @@ import pytest
 from seedbed.messages import Message
 from seedbed_server.errors import PartUnavailableError
 from seedbed_server.projections.lexical import Lexical, TermRow
-from seedbed_server.recall import search
+from seedbed_server.recall import memories, search
 from seedbed_server.recall.memories import TAIL_CHARACTERS, TAIL_ENCODED
 
 from .rooms import Room, StandInEncoder, StandInIndex, scores, texts
@@ -246,6 +246,17 @@ async def test_an_index_begun_anew_is_not_taken_for_complete(room: Room) -> None
     again = await room.search("m", "number4")
     assert (len(again.hits), again.degraded_legs) == (TAIL_ENCODED + 9, ())
     assert all(leg.raw != 0 for hit in again.hits for leg in hit.legs if leg.name == "dense")
+
+
+async def test_there_are_no_more_hits_than_an_answer_can_hold(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The best of them, in the same order; and what is new is loaded a bounded page at a time."""
+    await room.write("m", *(f"{one} {'pad ' * 500}" for one in numbered(12)))
+    every = texts(await room.search("m", "number3 thing3"))
+    monkeypatch.setattr(search, "MOST_BYTES", 10_000)
+    monkeypatch.setattr(memories, "_PAGE_BYTES", 5_000)
+    room.forget_all_hot()
+    assert texts(await room.search("m", "number3 thing3")) == every[:4]
+    assert len(every) == 12
 
 
 async def test_sessions_and_times_bound_a_search(room: Room) -> None:

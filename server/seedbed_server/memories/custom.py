@@ -32,6 +32,7 @@ GROUP = "seedbed.variants"
 PATIENCE = 10.0  # seconds that an instance may take for a seed, catching up with the log included
 _KEPT = 256
 _PAGE = 500
+_PAGE_BYTES = 8 * 2**20
 
 Factory = Callable[..., Memory]
 _Place = tuple[int, str, str, str]
@@ -112,8 +113,10 @@ class CustomPart:
 
     async def _catch_up(self, view: View, instance: _Instance) -> None:
         while instance.seq < view.upto_seq:
-            page = await view.log.read(view.key, after_seq=instance.seq, limit=_PAGE, session=view.ask.session)
+            page = await view.log.read(
+                view.key, after_seq=instance.seq, limit=_PAGE, session=view.ask.session, max_bytes=_PAGE_BYTES
+            )
             fresh = [message for message in page if message.seq <= view.upto_seq]
             if fresh:
                 await self._hands.do(lambda fresh=fresh: instance.memory.write(fresh))  # type: ignore[misc]
-            instance.seq = fresh[-1].seq if len(fresh) == _PAGE else view.upto_seq
+            instance.seq = min(page[-1].seq, view.upto_seq) if page else view.upto_seq

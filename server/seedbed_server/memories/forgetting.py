@@ -51,7 +51,7 @@ class Forgetting:
         and the store erases them when it is back.
         """
         record = await self.log.get(namespace, name)
-        stored = await self.log.by_ids(record.key, ids)
+        stored = await self.log.alive_ids(record.key, ids)
         erasure = await self.log.forget(namespace, name, ids)
         counts: dict[str, int] = dict.fromkeys(self.projector.names, 0)
         if erasure is not None:

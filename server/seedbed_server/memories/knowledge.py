@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from seedbed.messages import Message
 from seedbed.seeds import Item, Shown
 from seedbed.variants import Entity as EntityVariant
 from seedbed.variants import KnowledgeGraph
@@ -23,6 +22,10 @@ from seedbed_server.projections.triples import Fact
 # Messages in which those who are spoken of are looked for, when the query names nobody.
 _LOOK_BACK = 4
 _FACTS_PER_NOTE = 6
+# Messages that a note or a fact names as its sources, the newest ones; all of them are in the graph.
+_SOURCES = 20
+# The most notes and facts that a seed shows, whatever its variant says.
+_MOST = 1000
 # How long a seed waits for messages written just now to be read, in seconds. Reading a turn takes some milliseconds.
 PATIENCE = 0.3
 
@@ -48,9 +51,13 @@ class KnowledgePart:
         shown = await recent(view, part.recent)
         behind = graph.applied_seq < view.upto_seq
         if isinstance(part, EntityVariant):
-            items = await self._notes(view, graph, asked[: part.max_entities], _FACTS_PER_NOTE if with_facts else 0)
+            items = await self._notes(
+                view, graph, asked[: min(part.max_entities, _MOST)], _FACTS_PER_NOTE if with_facts else 0
+            )
             return Answer(Shown("entity", items, shown, degraded=behind), graph.applied_seq)
-        facts = [ranked.fact for ranked in graph.facts_around([entity.id for entity in asked], part.max_facts)]
+        facts = [
+            ranked.fact for ranked in graph.facts_around([entity.id for entity in asked], min(part.max_facts, _MOST))
+        ]
         items = await self._facts(view, facts)
         return Answer(Shown("knowledge_graph", items, shown, degraded=behind), graph.applied_seq)
 
@@ -69,12 +76,12 @@ class KnowledgePart:
         return graph.entities_in(" ".join(f"{message.text} , {message.name} ," for message in reversed(last)))
 
     async def _facts(self, view: View, facts: Sequence[Fact]) -> tuple[Item, ...]:
-        sources = await self.log.by_seqs(view.key, sorted({seq for fact in facts for seq in fact.seqs}))
+        sources = await self.log.alive(view.key, sorted({seq for fact in facts for seq in fact.seqs}))
         items = [_fact_item(fact, sources, rank) for rank, fact in enumerate(facts)]
         return tuple(item for item in items if item.source_ids)
 
     async def _notes(self, view: View, graph: MemoryGraph, entities: Sequence[Entity], facts: int) -> tuple[Item, ...]:
-        sources = await self.log.by_seqs(view.key, sorted({seq for entity in entities for seq in entity.seqs}))
+        sources = await self.log.alive(view.key, sorted({seq for entity in entities for seq in entity.seqs}))
         items = []
         for rank, entity in enumerate(entities):
             known = [ranked.fact for ranked in graph.facts_around([entity.id], facts, hops=1)] if facts else []
@@ -83,18 +90,18 @@ class KnowledgePart:
         return tuple(item for item in items if item.source_ids)
 
 
-def _fact_item(fact: Fact, sources: dict[int, Message], rank: int) -> Item:
+def _fact_item(fact: Fact, sources: dict[int, str], rank: int) -> Item:
     return Item(
         origin="knowledge_graph",
         kind="fact",
         text=sentence(fact),
         time=datetime.fromtimestamp(fact.last_said, UTC),
         score=1.0 / (rank + 1),
-        source_ids=tuple(sources[seq].id for seq in fact.seqs if seq in sources),
+        source_ids=_newest(fact.seqs, sources),
     )
 
 
-def _note_item(entity: Entity, facts: Sequence[Fact], sources: dict[int, Message], rank: int) -> Item:
+def _note_item(entity: Entity, facts: Sequence[Fact], sources: dict[int, str], rank: int) -> Item:
     said = [sentence(fact) for fact in facts]
     if entity.mention_count:
         since = day(datetime.fromtimestamp(entity.first_seen, UTC))
@@ -107,8 +114,13 @@ def _note_item(entity: Entity, facts: Sequence[Fact], sources: dict[int, Message
         text=f"{entity.name} ({entity.type}){': ' if said else ''}{'; '.join(said)}",
         time=datetime.fromtimestamp(entity.last_seen, UTC),
         score=1.0 / (rank + 1),
-        source_ids=tuple(sources[seq].id for seq in sorted(entity.seqs) if seq in sources),
+        source_ids=_newest(entity.seqs, sources),
     )
+
+
+def _newest(seqs: Iterable[int], sources: dict[int, str]) -> tuple[str, ...]:
+    """The ids of the newest of the messages that are alive, oldest first."""
+    return tuple(sources[seq] for seq in sorted(seqs) if seq in sources)[-_SOURCES:]
 
 
 def _seconds(time: datetime | None) -> float | None:

@@ -21,6 +21,7 @@ from seedbed.variants import (
     Vector,
     Window,
 )
+from seedbed.wire import seed_to_proto
 from seedbed_server.errors import PartUnavailableError
 from seedbed_server.log import Log, MemoryRecord
 from seedbed_server.memories.custom import CustomPart
@@ -28,7 +29,7 @@ from seedbed_server.memories.knowledge import KnowledgePart
 from seedbed_server.memories.recency import show_recency
 from seedbed_server.memories.summaries import SummaryPart
 from seedbed_server.memories.vector import VectorPart
-from seedbed_server.memories.view import Answer, Ask, View
+from seedbed_server.memories.view import MOST_BYTES, Answer, Ask, View, too_large
 
 _RECENCY = (Buffer, Window, TokenBuffer)
 _ORIGINS: dict[type[Variant], str] = {
@@ -55,7 +56,8 @@ class Seeder:
 
         A part whose models are not running shows nothing and is named in
         ``degraded_parts``; the seed itself never fails for it. Raises
-        VariantNotRegisteredError for an unknown custom variant.
+        VariantNotRegisteredError for an unknown custom variant, and TooLargeError
+        for a seed that is more than an answer may hold.
         """
         upto = record.last_seq if ask.known_at is None else await self.log.seq_at(record.key, ask.known_at)
         view = View(self.log, record, ask, upto, budget(variant, ask.max_tokens))
@@ -64,6 +66,8 @@ class Seeder:
         )
         answers = await self._show_all(view, parts)
         seed = pack(record.system, [answer.shown for answer in answers], view.budget)
+        if _is_large(seed) and seed_to_proto(seed).ByteSize() > MOST_BYTES:
+            raise too_large()
         applied = [answer.applied_seq for answer in answers if answer.applied_seq is not None]
         return replace(seed, applied_seq=min(applied, default=record.last_seq))
 
@@ -94,6 +98,15 @@ class Seeder:
         except PartUnavailableError:
             return Answer(Shown(_ORIGINS[type(part)], degraded=True))
         raise AssertionError(f"no such part: {type(part).__name__}")
+
+
+def _is_large(seed: Seed) -> bool:
+    """Whether it is worth measuring: a cheap sum, at least a quarter of the seed's bytes but for small things."""
+    texts = (part if isinstance(part, str) else part.data for entry in seed.entries for part in entry.parts)
+    calls = (call.arguments for entry in seed.entries for call in entry.tool_calls)
+    items = (item.text for entry in seed.entries for item in entry.items)
+    pieces = sum(len(entry.parts) + len(entry.items) + 1 for entry in seed.entries)
+    return sum(map(len, (*texts, *calls, *items))) + 100 * pieces > MOST_BYTES // 4
 
 
 def budget(variant: Variant, asked: int | None) -> int | None:

@@ -11,6 +11,10 @@ from seedbed_server.memories.view import Answer, View
 from seedbed_server.recall import Found, Recall, Search
 
 
+# The most messages that a seed recalls, whatever its variant says.
+MOST_HITS = 1000
+
+
 @dataclass(frozen=True, slots=True)
 class VectorPart:
     """Shows what recall finds, over all sessions, by value per token; the packer puts it in the order of time."""
@@ -19,7 +23,7 @@ class VectorPart:
 
     async def show(self, view: View, part: Vector, known: frozenset[str]) -> Answer:
         """Recall ``k`` messages besides those in ``known``, which the seed shows anyway."""
-        k = part.k or Vector().k
+        k = min(part.k or Vector().k, MOST_HITS)
         search = Search(view.ask.query, k + len(known), upto_seq=view.upto_seq)
         ranking = await self.recall.search(view.record, search)
         hits = [hit for hit in ranking.hits if hit.message.id not in known][:k]

@@ -61,7 +61,7 @@ class View:
         wanted = n
         while wanted > 0:
             messages, cut = await self._newest(wanted)
-            if cut and len(conversation(messages, self.record.system)) < n:
+            if cut and len(conversation(messages, self.record.system)) < n and not self._fills(messages, self.budget):
                 raise too_large()
             if cut or len(messages) < wanted or len(conversation(messages, self.record.system)) >= n:
                 return messages
@@ -89,13 +89,15 @@ class View:
         n = _EVERYTHING if max_tokens is None else _FIRST_READ
         while True:
             messages, cut = await self._newest(n)
-            if cut and not (max_tokens is not None and self._fills(messages, max_tokens)):
+            if cut and not self._fills(messages, max_tokens):
                 raise too_large()
             if cut or len(messages) < n or (max_tokens is not None and self._overflow(messages, max_tokens)):
                 return messages
             n *= 4
 
-    def _fills(self, messages: list[Message], max_tokens: int) -> bool:
+    def _fills(self, messages: list[Message], max_tokens: int | None) -> bool:
+        if max_tokens is None:
+            return False
         said = conversation(messages, self.record.system)
         return sum(unit.cost for unit in units(said)) > max_tokens
 

@@ -34,6 +34,7 @@ T = TypeVar("T")
 TAIL_ENCODED = 32
 TAIL_CHARACTERS = 32_768
 _PAGE = 1000
+_PAGE_BYTES = 8 * 2**20
 
 
 class Progress(Protocol):
@@ -118,8 +119,8 @@ class HotMemories:
         if memory.words_upto < applied:
             await self._load_words(memory, applied)
         while memory.words_upto < last_seq:
-            page = await self._log.read(memory.key, after_seq=memory.words_upto, limit=_PAGE)
-            upto = page[-1].seq if len(page) == _PAGE else max(last_seq, *(message.seq for message in page), 0)
+            page = await self._log.read(memory.key, after_seq=memory.words_upto, limit=_PAGE, max_bytes=_PAGE_BYTES)
+            upto = page[-1].seq if page else last_seq
             await undivided(partial(self._add_messages, memory, page, upto))
 
     async def _load_words(self, memory: HotMemory, applied: int) -> None:

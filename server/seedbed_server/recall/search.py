@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import accumulate
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,9 @@ from seedbed_server.recall.memories import HotMemories, Progress, undivided
 from seedbed_server.recall.stopwords import query_terms
 
 Vector = npt.NDArray[np.float32]
+
+# The most that the messages found may take; beyond it there are fewer hits than asked for.
+MOST_BYTES = 12 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +78,8 @@ class Recall:
         """Rank the messages of a memory against a query.
 
         Without the models, the words alone decide, and the ranking says so. A
-        query of nothing but blanks and punctuation finds nothing.
+        query of nothing but blanks and punctuation finds nothing. There are
+        fewer hits than ``k`` where more would be too large for an answer.
         """
         applied = self.progress.applied(record.key)
         applied_seq = min(applied.get("lexical", 0), applied.get("vectors", 0))
@@ -97,8 +102,10 @@ class Recall:
         return vector
 
     async def _read(self, record: MemoryRecord, seqs: list[int], scores: Scores) -> tuple[Found, ...]:
-        """Re-read the hits from the log: text and liveness come from nowhere else."""
-        alive = await self.log.by_seqs(record.key, seqs)
+        """Re-read the hits from the log, as many as an answer may hold: text and liveness come from nowhere else."""
+        sizes = await self.log.sizes(record.key, seqs)
+        fitting = sum(total <= MOST_BYTES for total in accumulate(sizes.get(seq, 0) for seq in seqs))
+        alive = await self.log.by_seqs(record.key, seqs[:fitting])
         return tuple(
             Found(alive[seq], float(scores.fused[at]), _legs(scores, at)) for at, seq in enumerate(seqs) if seq in alive
         )
