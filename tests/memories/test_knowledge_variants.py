@@ -137,7 +137,7 @@ def test_zero_facts_and_zero_entities_leave_the_recent_messages(story: RemoteMem
 
 def test_a_fact_from_two_messages_survives_the_erasure_of_one(ready: Serving) -> None:
     """And keeps the other as its only source."""
-    memory = told(ready, ("Maya", "I work at Tidepost."), ("Tom", "Maya works at Tidepost."))
+    memory = told(ready, ("Anna Berg", "I work at Siemens."), ("Tom", "Anna Berg works at Siemens."))
     assert [set(t.source_ids) for t in memory.triples(predicate="work at")] == [{"m0", "m1"}]
     memory.forget(["m0"])
     ready.applied(memory.name)

@@ -23,7 +23,7 @@ with Client("localhost:7700") as client:
     january.write(
         [
             said("user", "Maya", "I live in Lisbon with Tomás. I'm allergic to hazelnuts, properly allergic.", JANUARY),
-            said("assistant", "Juno", "Noted: no hazelnuts, ever.", JANUARY),
+            said("assistant", "Juno", "Thanks for telling me. I will keep that in mind.", JANUARY),
             said("user", "Maya", "My sister Elena works at the children's hospital in Braga.", JANUARY),
         ]
     )
