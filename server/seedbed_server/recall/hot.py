@@ -91,6 +91,7 @@ class HotMemory:
         self._context = Growing(np.float32, dimensions)
         self._chunks = Growing(np.float32, dimensions)
         self._chunk_rows = Growing(np.intp)
+        self._everything: Layout | None = None
 
     def __len__(self) -> int:
         return len(self._seqs)
@@ -110,6 +111,7 @@ class HotMemory:
         """Append messages, in the order of seq; their vectors may follow later."""
         for row in rows:
             self.postings.add((*row.name, *row.terms))
+        self._everything = None
         self._seqs.extend([row.seq for row in rows])
         self._session_of.extend([self._sessions.setdefault(row.session, len(self._sessions)) for row in rows])
         self._name_of.extend([self._names.setdefault(row.name, len(self._names)) for row in rows])
@@ -139,12 +141,20 @@ class HotMemory:
 
     def layout(self, session: str, upto_seq: int | None) -> Layout:
         """Return how the rows stand; alive are those of ``session`` (empty: of all) up to ``upto_seq``."""
+        if not session and (upto_seq is None or not len(self) or upto_seq >= self.seqs[-1]):
+            return self._whole()
         alive = np.ones(len(self), dtype=np.bool_)
         if session:
             alive &= self._session_of.view == self._sessions.get(session, -1)
         if upto_seq is not None:
             alive &= self.seqs <= upto_seq
         return Layout(self._session_of.view, alive)
+
+    def _whole(self) -> Layout:
+        """The layout with every row alive: what most searches ask for, and kept, since its parts are worked out once."""
+        if self._everything is None:
+            self._everything = Layout(self._session_of.view, np.ones(len(self), dtype=np.bool_))
+        return self._everything
 
     def cosines(self, query: Matrix, layout: Layout) -> Floats:
         """Cosine of the query, shape (dimensions,), with each row in its context; shape (n,), 0 without a vector.
@@ -176,9 +186,8 @@ class HotMemory:
         dead = np.flatnonzero(~layout.alive)
         if not len(dead):
             return dead
-        everyone = Layout(layout.session_of, np.ones_like(layout.alive))
         # Of a session, seqs are cut off at one point: only its first dead rows have neighbours alive.
-        near, counts = everyone.neighbours(dead)
+        near, counts = self._whole().neighbours(dead)
         touched = np.unique(near[counts])
         return touched[layout.alive[touched]]
 
