@@ -5,6 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 STAMP := .venv/.installed
+TORCH := torch==2.13.0
 
 .PHONY: serve test test-all lint format proto proto-check bench setup models clean
 
@@ -24,10 +25,12 @@ setup: $(STAMP)
 
 # torch first and alone: only its exact version is the CPU build.
 $(STAMP): pyproject.toml clients/python/pyproject.toml constraints.txt
-	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(PIP) install --quiet torch==2.13.0
-	$(PIP) install --quiet -c constraints.txt -e clients/python -e '.[dev]'
-	touch $(STAMP)
+	@test -x $(BIN)/python || { echo "[1/3] environment in .venv"; $(PYTHON) -m venv .venv; }
+	@echo "[2/3] torch, about 200 MB"
+	@$(PIP) install $(TORCH)
+	@echo "[3/3] everything else"
+	@$(PIP) install -c constraints.txt -e clients/python -e '.[dev]'
+	@touch $(STAMP)
 
 models: $(STAMP)
 	$(BIN)/seedbed models pull

@@ -56,13 +56,13 @@ def conversation(number: int, count: int, *, first: int = 0) -> list[Message]:
 
 def questions(number: int) -> Iterator[str]:
     """Questions about such conversations, without end; of a few hundred no two are alike."""
-    chance = random.Random(f"questions {number}")  # noqa: S311 - texts, not secrets
+    chance = random.Random(f"questions {number}")
     while True:
         yield _fill(chance, chance.choice(_QUESTIONS))
 
 
 def _message(number: int, at: int) -> Message:
-    chance = random.Random(f"conversation {number} message {at}")  # noqa: S311 - texts, not secrets
+    chance = random.Random(f"conversation {number} message {at}")
     text = " ".join(_fill(chance, sentence) for sentence in chance.sample(_SENTENCES, chance.choice((1, 1, 1, 2))))
     session, turn = divmod(at, SESSION)
     return Message(

@@ -1,13 +1,14 @@
 """What many tests share: the real models, loaded once for all of them."""
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 
 from seedbed_server.models import weights
 from seedbed_server.models.encoder import Encoder
+from tests.serving import Serving, serving
 
 MODELS_DIR = Path(os.environ.get("SEEDBED_MODELS_DIR", Path(__file__).parent.parent / "models" / "weights"))
 
@@ -27,3 +28,17 @@ async def encoder(models_dir: Path) -> AsyncIterator[Encoder]:
     await encoder.child.wait_ready(100)
     yield encoder
     await encoder.child.stop()
+
+
+@pytest.fixture(scope="session")
+def served(models_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
+    """One real server for all tests that leave it as they found it; its models may still be loading."""
+    with serving(tmp_path_factory.mktemp("served"), models_dir) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def ready(served: Serving) -> Serving:
+    """The same server, once all its models are loaded."""
+    served.ready()
+    return served

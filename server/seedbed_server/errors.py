@@ -30,7 +30,13 @@ from __future__ import annotations
 
 
 class SeedbedError(Exception):
-    """Base of all errors that a caller is told about."""
+    """Base of all errors that a caller is told about.
+
+    ``after_storing`` says that the call had changed what is stored before it
+    failed: an import that broke off, or an erasure that a part does not follow.
+    """
+
+    after_storing = False
 
 
 class InvalidFieldError(SeedbedError):

@@ -4,13 +4,13 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
-from conversations import BREAKS, START, hostile, law, showings
 from hypothesis import given
 from hypothesis import strategies as st
 
 from seedbed.frame import HEADER, SECTIONS, clean_name, is_echo, quote
 from seedbed.packing import pack
 from seedbed.seeds import Item, Shown
+from tests.client.conversations import BREAKS, START, hostile, law, showings
 
 OURS = {HEADER, *SECTIONS.values()}
 

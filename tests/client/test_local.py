@@ -9,7 +9,6 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
-from conversations import law, plain, sessions
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -34,6 +33,7 @@ from seedbed.variants import (
     Vector,
     Window,
 )
+from tests.client.conversations import law, plain, sessions
 
 PIN = "You are kind."
 

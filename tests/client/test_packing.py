@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from conversations import START, items, law, plain, sessions, showings
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,6 +16,7 @@ from seedbed.recency import shown_recent
 from seedbed.seeds import Item, Seed, SeedMessage, Shown
 from seedbed.tokens import count, message_tokens
 from seedbed.variants import Buffer, TokenBuffer, Variant
+from tests.client.conversations import START, items, law, plain, sessions, showings
 
 PIN = "You are kind."
 pins = st.one_of(st.just(""), st.just(PIN), plain, st.text(max_size=30).filter(lambda s: s.isprintable()))

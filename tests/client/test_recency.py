@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from conversations import law, plain, sessions
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,6 +12,7 @@ from seedbed.messages import Message, ToolCall
 from seedbed.recency import buffer, shown_recent, token_buffer, window
 from seedbed.tokens import count, message_tokens
 from seedbed.variants import Buffer, TokenBuffer, Vector, Window
+from tests.client.conversations import law, plain, sessions
 
 
 def call(*ids: str) -> Message:

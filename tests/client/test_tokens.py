@@ -5,12 +5,12 @@ import sys
 import unicodedata
 
 import pytest
-from conversations import hostile, law, plain
 from hypothesis import given
 from hypothesis import strategies as st
 
 from seedbed.messages import Media, Message, ToolCall
 from seedbed.tokens import count, cut, message_tokens
+from tests.client.conversations import hostile, law, plain
 
 
 @pytest.mark.parametrize(

@@ -250,7 +250,8 @@ class TestAppend:
         assert (second.key, second.first_seq, second.last_seq, second.created) == (first.key, 4, 4, False)
         record = await log.get("ns", "m")
         assert (record.variant, record.system, record.last_seq, record.message_count) == (Buffer(), "Be kind.", 4, 4)
-        assert list(await log.by_ids(first.key, [*first.ids, *second.ids])) == [*first.ids, *second.ids]
+        found = await log.by_ids(first.key, [*first.ids, *second.ids])
+        assert [found[one].seq for one in (*first.ids, *second.ids)] == [1, 2, 3, 4]
 
     async def test_the_same_words_twice_are_two_messages(self, log: Log) -> None:
         """Without ids and request id, nothing is taken for a repetition."""
@@ -301,10 +302,10 @@ class TestAppend:
         assert set(await log.by_ids(stored.key, stored.ids)) == set(stored.ids)
 
     async def test_made_ids_order_by_time(self, log: Log) -> None:
-        """Ids made here sort by when they were made, to the millisecond."""
+        """Ids made here sort by when they were made, and inside a batch by their place."""
         ids: list[str] = []
         for _ in range(3):
-            ids += (await log.append("ns", "m", "s", says("x"), create=NEW)).ids
+            ids += (await log.append("ns", "m", "s", says(*"abcdefgh"), create=NEW)).ids
             await asyncio.sleep(0.003)
         assert ids == sorted(ids)
         assert all(len(one) == 32 for one in ids)

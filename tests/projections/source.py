@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -39,6 +40,7 @@ class ListLog:
         self.erased: list[Erasure] = []
         self.on_change: list[Callable[[int], None]] = []
         self.variant: Variant = Buffer()
+        self.reading: Callable[[], None] = lambda: None  # what happens while messages are read
 
     def append(self, key: int, *messages: Message | str) -> int:
         """Store messages; a plain string is said by Maya in session "s"."""
@@ -70,12 +72,15 @@ class ListLog:
             listener(key)
 
     async def record(self, key: int) -> Record | None:
+        await asyncio.sleep(0)
         return Record(key, len(self.memories[key]), self.variant) if key in self.memories else None
 
     async def heads(self) -> list[Head]:
         return [Head(key, len(kept)) for key, kept in self.memories.items()]
 
     async def read(self, key: int, *, after_seq: int = 0, limit: int, session: str = "") -> list[Message]:
+        self.reading()
+        await asyncio.sleep(0)  # as a real log: others get their turn
         alive = [m for m in self.memories.get(key, [])[after_seq:] if m is not None and session in ("", m.session)]
         return alive[:limit]
 

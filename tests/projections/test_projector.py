@@ -125,6 +125,24 @@ async def test_every_message_is_applied_once_and_blanks_are_passed(room: Room) -
     assert [seq for call in room.notes.calls for _, seq in call] == [1, 5]
 
 
+async def test_a_write_while_messages_are_read_is_not_forgotten(room: Room) -> None:
+    """What is written after the memory's end was looked up, and before its messages are taken, is applied as well."""
+    room.log.append(1, "one")
+    await room.settled()
+
+    def write() -> None:
+        room.log.reading = lambda: None
+        room.log.append(1, *[f"more {i}" for i in range(40)])
+
+    room.log.reading = write
+    room.log.append(1, "two")
+    async with asyncio.timeout(5):
+        while len(room.log.memories[1]) < 42:  # noqa: ASYNC110 - the log has no event for it
+            await asyncio.sleep(0.001)
+    await room.settled()
+    assert await room.notes.rows() == room.expected()
+
+
 async def test_many_small_memories_share_a_call(room: Room) -> None:
     """A hundred memories of one message each take no more calls than their messages fill."""
     await asyncio.sleep(0.05)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -99,6 +100,27 @@ async def room(tmp_path: Path, counting: Counting) -> AsyncIterator[Room]:
 
 def seqs(last: int, *without: int) -> str:
     return " ".join(str(seq) for seq in range(1, last + 1) if seq not in without)
+
+
+async def test_an_order_during_the_last_look_is_carried_out(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A summary that is asked for while the session is found to have no full block is made all the same."""
+    room.log.append(1, "m 0", "m 1", "m 2")
+    await room.settled()
+    looked, gate = asyncio.Event(), asyncio.Event()
+    read = room.log.read
+
+    async def slow(*args: Any, **named: Any) -> list[Message]:
+        looked.set()
+        await gate.wait()
+        return await read(*args, **named)
+
+    monkeypatch.setattr(room.log, "read", slow)
+    await room.summaries.fold(1, "s")
+    await looked.wait()
+    await room.summaries.fold(1, "s", 2)
+    gate.set()
+    assert await room.summaries.wait_folded(1, "s", 5)
+    assert await room.text(covering=2) == f"2: {seqs(2)}"
 
 
 async def test_checkpoints_at_every_block(room: Room) -> None:

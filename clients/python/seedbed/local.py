@@ -16,7 +16,7 @@ from threading import RLock
 
 from seedbed.ids import new_id
 from seedbed.memory import Memory
-from seedbed.messages import Media, Message, ToolCall
+from seedbed.messages import Media, Message, ToolCall, is_blank_text
 from seedbed.packing import pack, shown_from_seed
 from seedbed.recency import shown_recent
 from seedbed.seeds import Seed, Shown
@@ -217,7 +217,7 @@ def is_blank(message: Message) -> bool:
     """Whether a message says nothing: no media, no tool call or result, no visible character."""
     if message.tool_calls or message.tool_call_id or any(isinstance(part, Media) for part in message.parts):
         return False
-    return not any(char.isprintable() and not char.isspace() for char in message.text)
+    return is_blank_text(message.text)
 
 
 def _stored(message: Message, seq: int, now: datetime) -> Message:

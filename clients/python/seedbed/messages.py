@@ -6,9 +6,15 @@ memories and the server. Nothing here knows of gRPC or of storage.
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+
+# Nothing is to be seen of controls, formatting and separators, nor of the fillers of some scripts, which are letters
+# or symbols by their category. Lone surrogates count as what they are replaced by.
+_UNSEEN = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp"})
+_FILLERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0") | frozenset(map(chr, range(0xFE00, 0xFE10)))
 
 MetadataScalar = str | int | float | bool
 MetadataValue = MetadataScalar | tuple[MetadataScalar, ...]
@@ -79,3 +85,8 @@ class Message:
     def tool(cls, text: str, tool_call_id: str, name: str = "") -> Message:
         """The result of a tool call."""
         return cls("tool", (text,), name, tool_call_id=tool_call_id)
+
+
+def is_blank_text(text: str) -> bool:
+    """Whether nothing is to be seen of a text: spaces, controls, zero-width characters and fillers only."""
+    return all(char in _FILLERS or unicodedata.category(char) in _UNSEEN for char in text)

@@ -29,6 +29,7 @@ from seedbed.messages import Message
 from seedbed.recency import Unit, fit_turn, units
 from seedbed.seeds import Item, Seed, SeedMessage, Shown
 from seedbed.tokens import PER_MESSAGE, count, cut, message_tokens
+from seedbed.value import by_value
 
 _LONG = 200  # tokens; a tenth of the default budget is the most that the order of parts may waste
 _EVER = datetime.max.replace(tzinfo=UTC)
@@ -86,7 +87,7 @@ def shown_from_seed(seed: Seed, origin: str) -> Shown:
             recent.append(_message(entry))
     others = [item for item in items if item.kind != "recalled"]
     recalled = sorted((item for item in items if item.kind == "recalled"), key=lambda item: -item.score)
-    return Shown(origin, (*others, *recalled), tuple(recent), seed.degraded, seed.truncated, seed.omitted)
+    return Shown(origin, (*others, *by_value(recalled)), tuple(recent), seed.degraded, seed.truncated, seed.omitted)
 
 
 def _message(entry: SeedMessage) -> Message:

@@ -88,7 +88,12 @@ def shown_recent(
 
 def _reachable(said: Sequence[Message], budget: int) -> Sequence[Message]:
     """Return as many of the newest messages as fit a budget if each takes the least: its wrapping and a role."""
-    return said[-(budget // (PER_MESSAGE + 1) + 1) :]
+    return said[-reach(budget) :]
+
+
+def reach(budget: int) -> int:
+    """How many of the newest messages are looked at for a budget: no more could fit."""
+    return budget // (PER_MESSAGE + 1) + 1
 
 
 def conversation(messages: Iterable[Message], system: str = "") -> list[Message]:

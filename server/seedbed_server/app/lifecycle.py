@@ -29,7 +29,7 @@ from seedbed.variants import Hybrid, KnowledgeGraph, Vector, Window
 from seedbed_server.app.lock import lock_data_dir
 from seedbed_server.app.settings import Settings, models_dir, read_tokens
 from seedbed_server.log import Log
-from seedbed_server.memories import Seeder
+from seedbed_server.memories import Forgetting, Seeder
 from seedbed_server.memories.custom import CustomPart, registered
 from seedbed_server.memories.knowledge import KnowledgePart
 from seedbed_server.memories.summaries import SummaryPart
@@ -50,7 +50,7 @@ from seedbed_server.projections.vector_index import ChromaIndex
 from seedbed_server.projections.vectors import Vectors
 from seedbed_server.recall import HotMemories, Recall
 from seedbed_server.rpc.admin_servicer import AdminServicer
-from seedbed_server.rpc.guards import Access, Admission, Draining, Guards, deadline, journal, statuses
+from seedbed_server.rpc.guards import Draining, Guards, chain
 from seedbed_server.rpc.knowledge_servicer import KnowledgeServicer
 from seedbed_server.rpc.memory_servicer import MemoryServicer
 from seedbed_server.rpc.server import Server, Tls
@@ -115,18 +115,16 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
         seeder = Seeder(
             truth,
             VectorPart(recall),
-            KnowledgePart(truth, graphs),
+            KnowledgePart(truth, graphs, projector),
             SummaryPart(summaries),
             CustomPart(registered()),
         )
         draining = Draining()
-        guards = Guards(
-            [statuses, journal, draining, Admission(settings.max_calls), deadline, Access(tokens)],
-        )
+        guards = Guards(chain(draining, settings.max_calls, tokens))
         server = Server(
             settings.listen,
             (
-                MemoryServicer(truth, recall, seeder, DEFAULT_VARIANT),
+                MemoryServicer(truth, recall, seeder, Forgetting(truth, projector, derived), DEFAULT_VARIANT),
                 KnowledgeServicer(truth, knowledge, graphs),
                 AdminServicer(truth, projector, children, models(), datetime.now(UTC)),
             ),

@@ -127,7 +127,8 @@ class Log:
 
     async def read(self, key: int, *, after_seq: int = 0, limit: int, session: str = "") -> builtins.list[Message]:
         """Return at most ``limit`` messages with a greater seq, by seq."""
-        return await self._readers.run(lambda c: queries.read(c, key, session, after_seq, limit))
+        after = min(after_seq, MOST_SEQ)
+        return await self._readers.run(lambda c: queries.read(c, key, session, after, limit))
 
     async def tail(self, key: int, *, session: str, n: int, upto_seq: int = MOST_SEQ) -> builtins.list[Message]:
         """Return the newest ``n`` messages with a seq of at most ``upto_seq``, oldest first."""
@@ -140,6 +141,10 @@ class Log:
     async def namespaces(self) -> builtins.list[str]:
         """Return the namespaces that hold a memory, in byte order."""
         return await self._readers.run(queries.namespaces)
+
+    async def seqs(self, key: int, *, after_seq: int = 0) -> builtins.list[int]:
+        """Return the seqs of the messages alive with a greater seq, in order."""
+        return await self._readers.run(lambda c: queries.seqs(c, key, after_seq))
 
     async def by_seqs(self, key: int, seqs: Sequence[int]) -> dict[int, Message]:
         """Return the messages of these seqs that are alive."""
@@ -157,6 +162,11 @@ class Log:
         """Erase these messages; None where none of them is stored. MemoryNotFoundError."""
         wanted = [rows.exact(one, f"message_ids[{i}]") for i, one in enumerate(ids)]
         return await self._writer.submit(lambda c: changes.forget(c, namespace, name, wanted))
+
+    @property
+    def scrubbed(self) -> bool:
+        """Whether what was erased is out of every file; else it will be after a later write."""
+        return self._writer.scrubbed
 
     async def heads(self) -> builtins.list[Head]:
         """Return where the log of every memory stands."""

@@ -46,6 +46,7 @@ _ERASURES = Statement(
     .order_by(erasure.c.id)
     .limit(bindparam("limit"))
 )
+_SEQS = Statement(select(_m.seq).where(_m.memory_key == bindparam("key"), _m.seq > bindparam("after")).order_by(_m.seq))
 _OF_SESSION = _m.session == bindparam("session")
 _PAGE = _MESSAGE.where(_m.seq > bindparam("after")).order_by(_m.seq).limit(bindparam("limit"))
 _READ, _READ_SESSION = Statement(_PAGE), Statement(_PAGE.where(_OF_SESSION))
@@ -110,6 +111,11 @@ def seq_at(c: Connection, key: int, recorded_at: datetime) -> int:
 def namespaces(c: Connection) -> list[str]:
     """Return the namespaces that hold a memory, in byte order."""
     return [found.decode() for (found,) in c.all(_NAMESPACES)]
+
+
+def seqs(c: Connection, key: int, after_seq: int) -> list[int]:
+    """Return the seqs of the messages alive after ``after_seq``, in order."""
+    return [seq for (seq,) in c.all(_SEQS, key=key, after=after_seq)]
 
 
 def by_seqs(c: Connection, key: int, seqs: Sequence[int]) -> dict[int, Message]:

@@ -160,7 +160,10 @@ def _body(message: Message) -> bytes:
 
 
 def _new_ids(count: int) -> list[bytes]:
-    """Return ids of 32 hexadecimal digits: 48 bits of milliseconds, as in UUID 7, then 80 random bits."""
-    stamp = b"%012x" % (time.time_ns() // 1_000_000)
-    noise = os.urandom(10 * count).hex().encode()
-    return [stamp + noise[i : i + 20] for i in range(0, 20 * count, 20)]
+    """Return ids of 32 hexadecimal digits: as in UUID 7, 48 bits of milliseconds and a counter, then 64 random bits.
+
+    In order of time they fall beside each other in the index, which is what keeps a write small.
+    """
+    now_ms = time.time_ns() // 1_000_000
+    noise = os.urandom(8 * count).hex().encode()
+    return [b"%012x%04x%b" % (now_ms, i & 0xFFFF, noise[16 * i : 16 * i + 16]) for i in range(count)]

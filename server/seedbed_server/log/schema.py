@@ -76,7 +76,6 @@ message = Table(
     Column("body", LargeBinary, nullable=False),
     Index("message_by_id", "memory_key", "id", unique=True),
     Index("message_by_session", "memory_key", "session", "seq"),
-    sqlite_with_rowid=False,  # rows lie in the order they are read in
 )
 
 request = Table(
@@ -87,7 +86,6 @@ request = Table(
     Column("recorded_at", _Long, nullable=False),
     Column("digest", LargeBinary, nullable=False),
     Column("answer", LargeBinary, nullable=False),  # seedbed.v1.WriteResponse
-    sqlite_with_rowid=False,
 )
 
 erasure = Table(

@@ -66,6 +66,11 @@ class Writer:
         self._thread = threading.Thread(target=self._run, name="seedbed-log-writer", daemon=True)
         self._thread.start()
 
+    @property
+    def scrubbed(self) -> bool:
+        """Whether what was erased is out of every file."""
+        return not self._to_scrub
+
     async def submit(self, work: Work[T]) -> T:
         """Run a change and wait until it is durable.
 

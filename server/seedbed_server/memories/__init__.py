@@ -5,7 +5,8 @@ ask recall, the graph and the summaries what to show. Everything they show goes
 through one packer, under one budget.
 """
 
+from seedbed_server.memories.forgetting import Forgetting
 from seedbed_server.memories.seeder import Seeder
 from seedbed_server.memories.view import Ask
 
-__all__ = ["Ask", "Seeder"]
+__all__ = ["Ask", "Forgetting", "Seeder"]

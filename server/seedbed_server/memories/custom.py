@@ -4,12 +4,15 @@ The class is the same that an agent could use in process (``seedbed.Memory``).
 It is registered under a name in the entry-point group ``seedbed.variants`` and
 made with the variant's options as keyword arguments. The server feeds it the
 session's messages from the log, which stays the only truth: an instance can be
-thrown away at any time, and is made again from the log.
+thrown away at any time, and is made again from the log. That is what happens
+after an erasure, and after anything went wrong in it: an instance that raises,
+or takes too long, shows nothing and is degraded, and the rest of the seed stands.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -19,10 +22,14 @@ from seedbed.memory import Memory
 from seedbed.packing import shown_from_seed
 from seedbed.seeds import Shown
 from seedbed.variants import Custom
-from seedbed_server.errors import VariantNotRegisteredError
+from seedbed_server.errors import SeedbedError, VariantNotRegisteredError
+from seedbed_server.memories.hands import Hands
 from seedbed_server.memories.view import Answer, View
 
+log = logging.getLogger(__name__)
+
 GROUP = "seedbed.variants"
+PATIENCE = 10.0  # seconds that an instance may take for a seed, catching up with the log included
 _KEPT = 256
 _PAGE = 500
 
@@ -32,57 +39,81 @@ _Place = tuple[int, str, str, str]
 
 @dataclass(slots=True)
 class _Instance:
+    """``erased`` is how many messages had been erased from the memory when this was made."""
+
     memory: Memory
+    erased: int
     seq: int = 0
     busy: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
 def registered() -> dict[str, Factory]:
-    """Return the classes registered by installed packages, by name."""
-    return {point.name: point.load() for point in entry_points(group=GROUP)}
+    """Return the classes registered by installed packages, by name; one that cannot be loaded is left out."""
+    found: dict[str, Factory] = {}
+    for point in entry_points(group=GROUP):
+        try:
+            found[point.name] = point.load()
+        except Exception as error:  # noqa: BLE001 - whatever a package does when it is imported
+            log.error("the variant %s cannot be loaded: %s", point.name, type(error).__name__)  # noqa: TRY400 - no text of others
+    return found
 
 
 class CustomPart:
     """Runs custom variants, an instance per memory, session and options, least recently used first to go."""
 
-    def __init__(self, factories: Mapping[str, Factory]) -> None:
+    def __init__(self, factories: Mapping[str, Factory], *, patience: float = PATIENCE) -> None:
         self._factories = factories
+        self._patience = patience
+        self._hands = Hands()
         self._instances: OrderedDict[_Place, _Instance] = OrderedDict()
-
-    def drop(self, key: int) -> None:
-        """Throw the instances of a memory away: messages were erased from it."""
-        for place in [place for place in self._instances if place[0] == key]:
-            del self._instances[place]
 
     async def show(self, view: View, part: Custom) -> Answer:
         """Bring the instance up to date with the log, and ask it for its seed.
 
         As of an earlier time, an instance is made for this question alone.
+        Raises VariantNotRegisteredError.
         """
-        instance = self._instance(view, part)
-        async with instance.busy:
-            await self._catch_up(view, instance)
-            seed = await asyncio.to_thread(instance.memory.seed, view.ask.query, max_tokens=view.budget)
-        shown = shown_from_seed(seed, part.name)
-        return Answer(shown if isinstance(shown, Shown) else Shown(part.name))
-
-    def _instance(self, view: View, part: Custom) -> _Instance:
         if part.name not in self._factories:
             raise VariantNotRegisteredError
-        make = self._factories[part.name]
-        if view.upto_seq != view.record.last_seq:
-            return _Instance(make(**part.options))
+        try:
+            async with asyncio.timeout(self._patience):
+                return Answer(await self._shown(view, part))
+        except SeedbedError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever somebody else's class does
+            log.warning("the variant %s failed: %s", part.name, type(error).__name__)
+            return Answer(Shown(part.name, degraded=True))
+
+    async def _shown(self, view: View, part: Custom) -> Shown:
         place = (view.key, view.ask.session, part.name, repr(sorted(part.options.items())))
-        instance = self._instances.setdefault(place, _Instance(make(**part.options)))
-        self._instances.move_to_end(place)
-        while len(self._instances) > _KEPT:
-            self._instances.popitem(last=False)
-        return instance
+        instance = await self._instance(view, part, place)
+        async with instance.busy:
+            try:
+                await self._catch_up(view, instance)
+                seed = await self._hands.do(lambda: instance.memory.seed(view.ask.query, max_tokens=view.budget))
+                return shown_from_seed(seed, part.name)
+            except BaseException:  # also when it is given up: nobody knows how far it came
+                if self._instances.get(place) is instance:
+                    del self._instances[place]
+                raise
+
+    async def _instance(self, view: View, part: Custom, place: _Place) -> _Instance:
+        erased = view.record.last_seq - view.record.message_count
+        passing = view.upto_seq != view.record.last_seq
+        known = None if passing else self._instances.get(place)
+        if known is None or known.erased < erased:
+            known = _Instance(await self._hands.do(lambda: self._factories[part.name](**part.options)), erased)
+        if not passing:
+            self._instances[place] = known
+            self._instances.move_to_end(place)
+            while len(self._instances) > _KEPT:
+                self._instances.popitem(last=False)
+        return known
 
     async def _catch_up(self, view: View, instance: _Instance) -> None:
         while instance.seq < view.upto_seq:
             page = await view.log.read(view.key, after_seq=instance.seq, limit=_PAGE, session=view.ask.session)
             fresh = [message for message in page if message.seq <= view.upto_seq]
             if fresh:
-                await asyncio.to_thread(instance.memory.write, fresh)
-            instance.seq = page[-1].seq if len(page) == _PAGE else view.upto_seq
+                await self._hands.do(lambda fresh=fresh: instance.memory.write(fresh))  # type: ignore[misc]
+            instance.seq = fresh[-1].seq if len(fresh) == _PAGE else view.upto_seq

@@ -14,13 +14,17 @@ from seedbed_server.log import Log
 from seedbed_server.memories.recency import recent
 from seedbed_server.memories.sentences import sentence
 from seedbed_server.memories.view import Answer, View
+from seedbed_server.projections.calendar import day
 from seedbed_server.projections.entities import Entity
 from seedbed_server.projections.graph import Graphs, MemoryGraph
+from seedbed_server.projections.projector import Projector
 from seedbed_server.projections.triples import Fact
 
 # Messages in which those who are spoken of are looked for, when the query names nobody.
 _LOOK_BACK = 4
 _FACTS_PER_NOTE = 6
+# How long a seed waits for messages written just now to be read, in seconds. Reading a turn takes some milliseconds.
+PATIENCE = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,17 +33,26 @@ class KnowledgePart:
 
     log: Log
     graphs: Graphs
+    projector: Projector
 
-    async def show(self, view: View, part: EntityVariant | KnowledgeGraph) -> Answer:
-        """Show what is known, and the newest messages of the session after it."""
+    async def show(self, view: View, part: EntityVariant | KnowledgeGraph, *, with_facts: bool) -> Answer:
+        """Show what is known, and the newest messages of the session after it.
+
+        Notes hold facts only ``with_facts``: where another part shows them, they would stand there twice.
+        Messages that were written just now are read first; when that takes too
+        long, what is known without them is shown, and the part is degraded.
+        """
+        await self.projector.caught_up(view.key, view.upto_seq, ("entities", "triples"), PATIENCE)
         graph = await self._graph(view)
         asked = await self._asked_about(view, graph)
         shown = await recent(view, part.recent)
+        behind = graph.applied_seq < view.upto_seq
         if isinstance(part, EntityVariant):
-            items = await self._notes(view, graph, asked[: part.max_entities])
-            return Answer(Shown("entity", items, shown), graph.applied_seq)
+            items = await self._notes(view, graph, asked[: part.max_entities], _FACTS_PER_NOTE if with_facts else 0)
+            return Answer(Shown("entity", items, shown, degraded=behind), graph.applied_seq)
         facts = [ranked.fact for ranked in graph.facts_around([entity.id for entity in asked], part.max_facts)]
-        return Answer(Shown("knowledge_graph", await self._facts(view, facts), shown), graph.applied_seq)
+        items = await self._facts(view, facts)
+        return Answer(Shown("knowledge_graph", items, shown, degraded=behind), graph.applied_seq)
 
     async def _graph(self, view: View) -> MemoryGraph:
         ask = view.ask
@@ -60,13 +73,14 @@ class KnowledgePart:
         items = [_fact_item(fact, sources, rank) for rank, fact in enumerate(facts)]
         return tuple(item for item in items if item.source_ids)
 
-    async def _notes(self, view: View, graph: MemoryGraph, entities: Sequence[Entity]) -> tuple[Item, ...]:
+    async def _notes(self, view: View, graph: MemoryGraph, entities: Sequence[Entity], facts: int) -> tuple[Item, ...]:
         sources = await self.log.by_seqs(view.key, sorted({seq for entity in entities for seq in entity.seqs}))
-        return tuple(
-            item
-            for rank, entity in enumerate(entities)
-            if (item := _note_item(entity, graph, sources, rank)).source_ids
-        )
+        items = []
+        for rank, entity in enumerate(entities):
+            known = [ranked.fact for ranked in graph.facts_around([entity.id], facts, hops=1)] if facts else []
+            supported = [fact for fact in known if any(seq in sources for seq in fact.seqs)]
+            items.append(_note_item(entity, supported, sources, rank))
+        return tuple(item for item in items if item.source_ids)
 
 
 def _fact_item(fact: Fact, sources: dict[int, Message], rank: int) -> Item:
@@ -80,14 +94,17 @@ def _fact_item(fact: Fact, sources: dict[int, Message], rank: int) -> Item:
     )
 
 
-def _note_item(entity: Entity, graph: MemoryGraph, sources: dict[int, Message], rank: int) -> Item:
-    facts = [ranked.fact for ranked in graph.facts_around([entity.id], _FACTS_PER_NOTE, hops=1)]
-    known = "; ".join(sentence(fact) for fact in facts if any(seq in sources for seq in fact.seqs))
-    seen = f"mentioned {entity.mention_count} {'time' if entity.mention_count == 1 else 'times'}"
+def _note_item(entity: Entity, facts: Sequence[Fact], sources: dict[int, Message], rank: int) -> Item:
+    said = [sentence(fact) for fact in facts]
+    if entity.mention_count:
+        since = day(datetime.fromtimestamp(entity.first_seen, UTC))
+        said.append(
+            f"mentioned {entity.mention_count} {'time' if entity.mention_count == 1 else 'times'} since {since}"
+        )
     return Item(
         origin="entity",
         kind="note",
-        text=f"{entity.name} ({entity.type}), {seen}{': ' if known else ''}{known}",
+        text=f"{entity.name} ({entity.type}){': ' if said else ''}{'; '.join(said)}",
         time=datetime.fromtimestamp(entity.last_seen, UTC),
         score=1.0 / (rank + 1),
         source_ids=tuple(sources[seq].id for seq in sorted(entity.seqs) if seq in sources),

@@ -75,17 +75,18 @@ class Seeder:
                 answers[at] = await show_recency(view, part)
         known = frozenset(message.id for answer in answers.values() for message in answer.shown.recent)
         rest = [at for at in range(len(parts)) if at not in answers]
-        found = await asyncio.gather(*(self._show(view, parts[at], known) for at in rest))
+        alone = not any(isinstance(part, KnowledgeGraph) for part in parts)
+        found = await asyncio.gather(*(self._show(view, parts[at], known, notes_with_facts=alone) for at in rest))
         answers.update(zip(rest, found, strict=True))
         return [answers[at] for at in range(len(parts))]
 
-    async def _show(self, view: View, part: Variant, known: frozenset[str]) -> Answer:
+    async def _show(self, view: View, part: Variant, known: frozenset[str], *, notes_with_facts: bool) -> Answer:
         try:
             match part:
                 case Vector():
                     return await self.vector.show(view, part, known)
                 case Entity() | KnowledgeGraph():
-                    return await self.knowledge.show(view, part)
+                    return await self.knowledge.show(view, part, with_facts=notes_with_facts)
                 case Summary() | SummaryBuffer():
                     return await self.summary.show(view, part)
                 case Custom():

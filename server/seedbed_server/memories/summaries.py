@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from seedbed.frame import HEADER, SECTIONS, quote
 from seedbed.messages import Message
 from seedbed.recency import buffer, token_buffer
 from seedbed.seeds import Item, Shown
-from seedbed.tokens import count, cut
+from seedbed.tokens import PER_MESSAGE, count, cut
 from seedbed.variants import Summary, SummaryBuffer
 from seedbed_server.memories.view import Answer, View
 from seedbed_server.projections.summaries import Checkpoint, Summaries
@@ -57,13 +58,14 @@ class SummaryPart:
             return Answer(Shown("summary_buffer", recent=said))
         share = max(0, budget - count(system)) // SUMMARY_SHARE
         tail = token_buffer(messages, budget - share, system=system)
-        before = [message.seq for message in said if not tail or message.seq < tail[0].seq]
-        if not before:  # the newest message alone is too large, and comes cut
+        shown = {message.seq for message in tail}
+        hidden = [message.seq for message in said if message.seq not in shown]
+        if not hidden:  # what there is comes cut
             return Answer(Shown("summary_buffer", recent=tail, truncated=True))
-        found, complete = await self._covering(view, before[-1])
-        return Answer(
-            Shown("summary_buffer", _items("summary_buffer", found, share), tail, degraded=not complete),
-        )
+        found, complete = await self._covering(view, hidden[-1])
+        items = _items("summary_buffer", found, share)
+        cut_short = found is not None and any(item.text != found.text for item in items)
+        return Answer(Shown("summary_buffer", items, tail, degraded=not complete, truncated=cut_short))
 
     async def _covering(self, view: View, seq: int) -> tuple[Checkpoint | None, bool]:
         """Find a summary that covers the message ``seq``, making it if need be; False if there is none in time."""
@@ -83,5 +85,15 @@ def _fits(said: tuple[Message, ...], kept: tuple[Message, ...]) -> bool:
 def _items(origin: str, found: Checkpoint | None, max_tokens: int | None) -> tuple[Item, ...]:
     if found is None or not found.text:
         return ()
-    text = found.text if max_tokens is None else cut(found.text, max_tokens)
-    return (Item(origin, "summary", text, source_ids=found.source_ids),)
+    item = Item(origin, "summary", found.text, source_ids=found.source_ids)
+    return (item if max_tokens is None else _within(item, max_tokens),)
+
+
+def _within(item: Item, max_tokens: int) -> Item:
+    """The item cut until it takes at most ``max_tokens`` as it is quoted, with the lines around it."""
+    room = max_tokens - count(f"\n\n{HEADER}\n{SECTIONS[item.kind]}\n") - PER_MESSAGE
+    limit = room
+    while (over := count(quote(item)) - room) > 0 and limit > 0:
+        limit -= over
+        item = replace(item, text=cut(item.text, limit))
+    return item

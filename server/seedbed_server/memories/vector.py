@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from seedbed.seeds import Item, Shown
+from seedbed.value import by_value
 from seedbed.variants import Vector
 from seedbed_server.memories.view import Answer, View
 from seedbed_server.recall import Found, Recall, Search
@@ -12,7 +13,7 @@ from seedbed_server.recall import Found, Recall, Search
 
 @dataclass(frozen=True, slots=True)
 class VectorPart:
-    """Shows what recall finds, over all sessions, best first; the packer puts it in the order of time."""
+    """Shows what recall finds, over all sessions, by value per token; the packer puts it in the order of time."""
 
     recall: Recall
 
@@ -22,7 +23,7 @@ class VectorPart:
         search = Search(view.ask.query, k + len(known), upto_seq=view.upto_seq)
         ranking = await self.recall.search(view.record, search)
         hits = [hit for hit in ranking.hits if hit.message.id not in known][:k]
-        shown = Shown("vector", tuple(map(_item, hits)), degraded=bool(ranking.degraded_legs))
+        shown = Shown("vector", by_value([*map(_item, hits)]), degraded=bool(ranking.degraded_legs))
         return Answer(shown, ranking.applied_seq)
 
 
@@ -37,4 +38,5 @@ def _item(hit: Found) -> Item:
         time=message.time,
         score=hit.score,
         source_ids=(message.id,),
+        seq=message.seq,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from seedbed_server.models.contract import Extraction, Turn
+from seedbed_server.models.contract import RULES, Extraction, Turn
 from seedbed_server.models.manifest import by_role
 from seedbed_server.processes import Child, Priority
 
@@ -16,14 +16,14 @@ TIMEOUT = 600.0
 class Tagger:
     """Reads turns for the entities they name and the claims they make.
 
-    ``fingerprint`` names the weights and ``rules``, the version of the rules that
-    make claims out of a parse. Start, stop and watch ``child``.
+    ``fingerprint`` names the weights and the version of the rules that make
+    claims out of a parse. Start, stop and watch ``child``.
     """
 
-    def __init__(self, models_dir: Path, *, rules: str = "", threads: int = 1) -> None:
+    def __init__(self, models_dir: Path, *, threads: int = 1) -> None:
         model = by_role("tagger")
         self.name = model.name
-        self.fingerprint = model.fingerprint(rules)
+        self.fingerprint = model.fingerprint(RULES)
         self.child = Child(
             "tagger",
             "seedbed_server.models.tagger_child:create",

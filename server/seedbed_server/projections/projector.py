@@ -100,6 +100,16 @@ class Projector:
         workers = self._named(names)
         return await self._until(lambda: all(w.cursors.applied.get(key, 0) >= seq for w in workers), timeout)
 
+    async def caught_up(self, key: int, seq: int, names: Collection[str], patience: float) -> bool:
+        """Whether the projections have applied ``seq``, or do within ``patience`` seconds.
+
+        One that waits for a part that is down is not waited for.
+        """
+        workers = self._named(names)
+        if any(worker.waiting_for for worker in workers):
+            patience = 0.0
+        return await self.wait_applied(key, seq, names, patience)
+
     async def wait_erased(self, erasure_id: int, timeout: float = 30.0) -> dict[str, int] | None:  # noqa: ASYNC109
         """Wait until every projection has carried out an erasure; returns rows erased by name, None after ``timeout``.
 

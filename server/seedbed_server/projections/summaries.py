@@ -52,9 +52,13 @@ class Checkpoint:
 
 @dataclass(slots=True)
 class _Job:
-    """A session to be folded: all full blocks, and up to ``leaf_seq`` exactly if that is not 0."""
+    """A session to be folded: all full blocks, and up to ``leaf_seq`` exactly if that is not 0.
+
+    ``orders`` counts how often it was asked for.
+    """
 
     leaf_seq: int = 0
+    orders: int = 0
     failures: int = 0
     not_before: float = 0.0
 
@@ -196,6 +200,7 @@ class Summaries(Projection[list[Session]]):
         for session in sessions:
             job = self._jobs.setdefault(session, _Job())
             job.leaf_seq = max(job.leaf_seq, leaf_seq)
+            job.orders += 1
         self._wake.set()
 
     async def _next(self) -> None:
@@ -213,6 +218,7 @@ class Summaries(Projection[list[Session]]):
             return
         job = self._jobs.pop(due)
         self._jobs[due] = job  # to the end: sessions take turns
+        orders = job.orders
         try:
             more = await self._fold_next(due, job)
         except StoreLostError:
@@ -223,11 +229,11 @@ class Summaries(Projection[list[Session]]):
             log.warning("a summary has to wait: %s", type(error).__name__)
             return
         job.failures = 0
-        if not more and self._jobs.get(due) is job:
+        if not more and self._jobs.get(due) is job and job.orders == orders:
             await self._done(due, job)
 
     async def _done(self, session: Session, job: _Job) -> None:
-        """Nothing is left to fold, unless more came meanwhile."""
+        """Nothing is left to fold, and nothing more was asked for meanwhile."""
         leaf_seq = job.leaf_seq
         del self._jobs[session]
         await self._derived.write(

@@ -15,6 +15,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from seedbed.messages import Message
+from seedbed_server.errors import PartUnavailableError
 from seedbed_server.models.contract import Passage
 from seedbed_server.projections.calendar import day
 from seedbed_server.projections.contract import Batch, Prepared, Projection, StoreLostError
@@ -94,9 +95,10 @@ class Vectors(Projection[list[Row]]):
 
         When they differ, notes the new one and raises StoreLostError: all is encoded anew.
         """
-        generation = self._generation = await self._index.generation()
+        generation = await self._index.generation()
         if not await self._derived.write(lambda db: _belongs(db, generation)):
             raise StoreLostError
+        self._generation = generation
 
     async def prepare(self, batches: Sequence[Batch]) -> Prepared[list[Row]]:
         """Encode all texts in one go: many small memories make one call."""
@@ -140,8 +142,11 @@ class Vectors(Projection[list[Row]]):
     async def load(self, key: int, after_seq: int = 0, kind: str = SINGLE) -> Loaded:
         """Return the vectors of the memory's messages with a greater seq, by seq.
 
-        A message that the index has lost is left out. Raises PartUnavailableError.
+        A message that the index has lost is left out. Raises PartUnavailableError,
+        also when the index was begun anew and all of it has to be stored again.
         """
+        if await self._index.generation() != self._generation:
+            raise PartUnavailableError("vectors")
         known = [(s, n) for s, k, n in await self._counts(key, after_seq, stored_only=True) if k == kind]
         ids = [i for seq, chunks in known for i in row_ids(key, seq, kind, chunks)]
         found = await self._index.fetch(key, ids)

@@ -13,6 +13,7 @@ import logging
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,6 +73,8 @@ class Worker:
         self._dirty: dict[int, None] = {}
         self._rebuilds: dict[int | None, asyncio.Future[None]] = {}
         self._wake = asyncio.Event()
+        self._asked = asyncio.Event()
+        self._not_before = 0.0
         self._erasures_due = True
         self._failures = 0
         self._storing: tuple[list[_Turn], asyncio.Task[None]] | None = None
@@ -93,29 +96,41 @@ class Worker:
         """Set the memory's cursor, or every cursor, to 0; returns when that is committed."""
         done = self._rebuilds.setdefault(key, asyncio.get_running_loop().create_future())
         self._wake.set()
+        self._asked.set()
         await asyncio.shield(done)
 
     async def run(self) -> None:
         """Work until cancelled."""
         while True:
             try:
+                await self._pause()
                 await self._open()
                 await self._work()
             except UnavailableError as error:
-                await self._wait(_part(error))
+                self._put_off(_part(error))
             except StoreLostError:
                 log.warning("projection %s lost its store and begins anew", self.name)
                 await self._restart()
             except Exception as error:  # noqa: BLE001 - whatever it is, this projection has to go on
                 log.warning("projection %s failed and will try again: %s", self.name, type(error).__name__)
-                await self._wait(self.name)
+                self._put_off(self.name)
 
-    async def _wait(self, part: str) -> None:
+    def _put_off(self, part: str) -> None:
         self._requeue()
         self._failures += 1
+        self._not_before = asyncio.get_running_loop().time() + self._backoff.seconds(self._failures)
         self.state, self.waiting_for = "waiting", part
         self._on_progress()
-        await asyncio.sleep(self._backoff.seconds(self._failures))
+
+    async def _pause(self) -> None:
+        """Wait out the time after a failure. Cursors are set back meanwhile: that needs no part."""
+        while (left := self._not_before - asyncio.get_running_loop().time()) > 0:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(left):
+                    await self._asked.wait()
+            self._asked.clear()
+            if self._generation == self._derived.generation:
+                await self._rebuild_asked()
 
     # Where it stands.
 
@@ -135,6 +150,7 @@ class Worker:
             self._erasures_due = True
             self._generation = generation
             self._on_progress()
+        await self._rebuild_asked()
         await self.projection.open()
 
     async def _restart(self) -> None:
@@ -321,13 +337,17 @@ class Worker:
 
     # Erasures and rebuilds.
 
-    async def _orders(self) -> None:
-        """Carry out what was asked, between batches: nothing is in flight here."""
+    async def _rebuild_asked(self) -> None:
+        """Set back the cursors that were asked for; nothing may be in flight."""
         while self._rebuilds:
             key, done = next(iter(self._rebuilds.items()))
             await self._reset(key)
             del self._rebuilds[key]
             done.set_result(None)
+
+    async def _orders(self) -> None:
+        """Carry out what was asked, between batches: nothing is in flight here."""
+        await self._rebuild_asked()
         while self._erasures_due:
             self._erasures_due = False
             try:

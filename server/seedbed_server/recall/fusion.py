@@ -66,6 +66,6 @@ def fuse(legs: Mapping[str, tuple[Floats, float]], alive: Mask, k: int) -> Score
 
 def _leg(raw: Floats, weight: float, alive: Mask, best: Rows) -> LegScores:
     pulls = np.sort((weight * raw)[alive])
-    mine = weight * raw[best]
+    mine = weight * raw[best] + 0.0  # never -0.0
     rank = len(pulls) - np.searchsorted(pulls, mine, side="right") + 1
     return LegScores(raw[best], mine, np.where(raw[best] != 0, rank, 0))

@@ -13,15 +13,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from seedbed_server.projections import analysis
 from seedbed_server.recall.layout import WEIGHTS, Floats, Layout, Mask, Rows
 from seedbed_server.recall.postings import Postings
 
 Matrix = npt.NDArray[np.float32]
 # A message of at least this many chunks is also compared chunk by chunk: the mean of so many says little of any one.
-LONG = 3
+# From fewer on it did no good: docs/recall.md.
+LONG = 8
 _ROWS_AT_ONCE = 1024
-# Names that say what speaks, not who.
-GENERIC_NAMES = frozenset({"", "user", "assistant", "ai", "bot", "system", "human", "agent", "tool"})
+# Names that say what speaks, not who; as terms, since that is how the names of speakers come here.
+_GENERIC = ("", "user", "assistant", "ai", "bot", "system", "human", "agent", "tool")
+GENERIC_NAMES = frozenset(tuple(analysis.terms(name)) for name in _GENERIC)
 
 
 class Growing:
@@ -99,16 +102,18 @@ class HotMemory:
     @property
     def nbytes(self) -> int:
         """Roughly the bytes held."""
-        arrays = (self._seqs, self._session_of, self._name_of, self._own, self._context, self._chunks)
-        return self.postings.nbytes + sum(held.nbytes for held in arrays)
+        by_row = (self._seqs, self._session_of, self._name_of, self._generic_assistant, self._own, self._context)
+        by_chunk = (self._chunks, self._chunk_rows)
+        return self.postings.nbytes + sum(held.nbytes for held in (*by_row, *by_chunk))
 
     @property
     def seqs(self) -> npt.NDArray[np.int64]:
         """Seq of each row, ascending; shape (n,)."""
         return self._seqs.view
 
-    def add(self, rows: Sequence[Row]) -> None:
-        """Append messages, in the order of seq; their vectors may follow later."""
+    def add(self, rows: Sequence[Row], upto: int) -> None:
+        """Append messages, in the order of seq, all there are up to seq ``upto``; their vectors may follow later."""
+        first = len(self)
         for row in rows:
             self.postings.add((*row.name, *row.terms))
         self._everything = None
@@ -119,14 +124,20 @@ class HotMemory:
         empty = np.zeros((len(rows), self._own.view.shape[1]), dtype=np.float32)
         self._own.extend(empty)
         self._context.extend(empty)
+        if self.vectors_upto:
+            new = np.arange(first, len(self))
+            self._context.view[new] = self._around(new, self.layout("", None))
+        self.words_upto = max(self.words_upto, upto)
 
     def add_vectors(self, seqs: Sequence[int], chunks: Sequence[Matrix], upto: int) -> None:
         """Set the chunk vectors of messages, each of shape (chunks, dimensions), up to seq ``upto``.
 
-        The words of these messages must be here; vectors that are here already are skipped.
+        The words of these messages must be here. Vectors that are here already
+        are skipped, and those of a message that is not: it has been erased.
         """
-        new = [at for at, seq in enumerate(seqs) if self.vectors_upto < seq <= upto]
-        rows = np.searchsorted(self.seqs, [seqs[at] for at in new])
+        row_of = {seq: row for row, seq in enumerate(self.seqs.tolist())}
+        new = [at for at, seq in enumerate(seqs) if self.vectors_upto < seq <= upto and seq in row_of]
+        rows = np.array([row_of[seqs[at]] for at in new], dtype=np.intp)
         for row, at in zip(rows, new, strict=True):
             self._own.view[row] = _unit(chunks[at].mean(axis=0))
             if len(chunks[at]) >= LONG:
@@ -157,13 +168,14 @@ class HotMemory:
         return self._everything
 
     def cosines(self, query: Matrix, layout: Layout) -> Floats:
-        """Cosine of the query, shape (dimensions,), with each row in its context; shape (n,), 0 without a vector.
+        """Cosine of the query, shape (dimensions,), with each row in its context; shape (n,).
 
-        The context is that of the rows alive: near the end of what a search may
-        see it is formed anew.
+        It is 0 where neither the row nor one around it has a vector. The context
+        is that of the rows alive: near the end of what a search may see it is
+        formed anew. Rows that are not alive have a cosine of no meaning.
         """
         cosines = (self._context.view @ query).astype(np.float64)
-        cut = self._cut_off(layout)
+        cut = layout.cut_off()
         if len(cut):
             cosines[cut] = self._around(cut, layout) @ query
         if len(self._chunks):
@@ -181,16 +193,6 @@ class HotMemory:
         """Which rows are the words of an assistant without a name of its own; shape (n,)."""
         return self._generic_assistant.view
 
-    def _cut_off(self, layout: Layout) -> Rows:
-        """The rows alive that have a neighbour that is not."""
-        dead = np.flatnonzero(~layout.alive)
-        if not len(dead):
-            return dead
-        # Of a session, seqs are cut off at one point: only its first dead rows have neighbours alive.
-        near, counts = self._whole().neighbours(dead)
-        touched = np.unique(near[counts])
-        return touched[layout.alive[touched]]
-
     def _around(self, rows: Rows, layout: Layout) -> Matrix:
         """Vectors of rows in their context: the unit of the weighted sum of their neighbours'; (m, dimensions)."""
         found = np.empty((len(rows), self._own.view.shape[1]), dtype=np.float32)
@@ -203,7 +205,7 @@ class HotMemory:
 
 
 def _is_generic(name: tuple[str, ...]) -> bool:
-    return " ".join(name) in GENERIC_NAMES
+    return name in GENERIC_NAMES
 
 
 def _unit(vectors: Matrix) -> Matrix:

@@ -57,6 +57,17 @@ class Layout:
         counts = (places >= 0) & (places < n) & (self.session_of[near] == self.session_of[rows][:, None])
         return near, counts & self.alive[near]
 
+    def cut_off(self) -> Rows:
+        """The rows alive that have a neighbour in reach, of their session, that is not."""
+        session, alive = self.session_of[self.order], self.alive[self.order]
+        cut = np.zeros_like(alive)
+        if not alive.all():
+            for step in range(1, REACH + 1):
+                same = session[step:] == session[:-step]
+                cut[step:] |= same & ~alive[:-step]
+                cut[:-step] |= same & ~alive[step:]
+        return self.order[cut & alive]
+
     def spread(self, rows: Rows, values: Floats) -> Floats:
         """Spread the values at ``rows`` over their neighbours; returns shape (n,), 0 where not alive."""
         near, counts = self.neighbours(rows)

@@ -1,8 +1,9 @@
 """The loaded memories, least recently used first to go, each kept current with the log.
 
-What a projection has applied is loaded from it. What it has not applied yet is
-read from the log and analysed here, so that a search sees every message that
-was written before it: read-your-writes.
+What a projection has applied is loaded from it, as far as the log still has it:
+an erasure may not have come there yet. What it has not applied yet, or cannot
+give, is read from the log and analysed here, so that a search sees every message
+that was written before it: read-your-writes.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Protocol
+from functools import partial
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -24,9 +26,13 @@ from seedbed_server.projections.lexical import Lexical, term_row
 from seedbed_server.projections.vectors import Vectors, passage
 from seedbed_server.recall.hot import HotMemory, Row
 
-# Messages that no projection has applied yet and that a search encodes itself, before it answers. More than these
-# are searched by their words alone until the projection has them, and the answer is marked as degraded.
+T = TypeVar("T")
+
+# Messages that no projection has applied yet and that a search encodes itself, before it answers, and the most
+# characters they may have: a second of one slow core. More than these are searched by their words alone until the
+# projection has them, and the answer is marked as degraded.
 TAIL_ENCODED = 32
+TAIL_CHARACTERS = 32_768
 _PAGE = 1000
 
 
@@ -110,13 +116,26 @@ class HotMemories:
     async def _catch_up_words(self, memory: HotMemory, last_seq: int) -> None:
         applied = self._progress.applied(memory.key).get("lexical", 0)
         if memory.words_upto < applied:
-            loaded = await self._lexical.load(memory.key, memory.words_upto)
-            memory.add([Row(*row) for row in loaded if row.seq <= applied])
-            memory.words_upto = applied
+            await self._load_words(memory, applied)
         while memory.words_upto < last_seq:
             page = await self._log.read(memory.key, after_seq=memory.words_upto, limit=_PAGE)
-            memory.add([Row(*term_row(message)) for message in page if self._indexable(message)])
-            memory.words_upto = page[-1].seq if len(page) == _PAGE else max(last_seq, *(m.seq for m in page), 0)
+            upto = page[-1].seq if len(page) == _PAGE else max(last_seq, *(message.seq for message in page), 0)
+            await _undivided(partial(self._add_messages, memory, page, upto))
+
+    async def _load_words(self, memory: HotMemory, applied: int) -> None:
+        """Load what is applied; nothing when it cannot be read, or was lost meanwhile."""
+        try:
+            loaded = await self._lexical.load(memory.key, memory.words_upto)
+        except PartUnavailableError:
+            return
+        if self._progress.applied(memory.key).get("lexical", 0) < applied:
+            return
+        alive = frozenset(await self._log.seqs(memory.key, after_seq=memory.words_upto))
+        rows = [Row(*row) for row in loaded if row.seq <= applied and row.seq in alive]
+        await _undivided(partial(memory.add, rows, applied))
+
+    def _add_messages(self, memory: HotMemory, messages: Sequence[Message], upto: int) -> None:
+        memory.add([Row(*term_row(message)) for message in messages if self._indexable(message)], upto)
 
     async def _catch_up_vectors(self, memory: HotMemory) -> bool:
         """Load what is applied, encode a short tail; False when some vectors are missing."""
@@ -125,19 +144,35 @@ class HotMemories:
             if memory.vectors_upto < applied:
                 loaded = await self._vectors.load(memory.key, memory.vectors_upto)
                 chunks = np.split(loaded.matrix, loaded.offsets[1:-1])
-                memory.add_vectors(loaded.seqs.tolist(), chunks, applied)
-            tail = memory.seqs[memory.seqs > memory.vectors_upto].tolist()
-            if len(tail) > TAIL_ENCODED:
-                return False
-            await self._encode_tail(memory, tail)
+                await _undivided(partial(memory.add_vectors, loaded.seqs.tolist(), chunks, applied))
+            return await self._encode_tail(memory)
         except PartUnavailableError:
             return False
+
+    async def _encode_tail(self, memory: HotMemory) -> bool:
+        """Encode what no projection has applied yet; False when that is too much for a search to wait for."""
+        seqs = memory.seqs[memory.seqs > memory.vectors_upto].tolist()
+        if len(seqs) > TAIL_ENCODED:
+            return False
+        upto = memory.words_upto
+        found = await self._log.by_seqs(memory.key, seqs) if seqs else {}
+        tail = [found[seq] for seq in seqs if seq in found]
+        if sum(len(message.text) for message in tail) > TAIL_CHARACTERS:
+            return False
+        chunks = await self._encoder.encode_passages([passage(message) for message in tail], urgent=True)
+        await _undivided(partial(memory.add_vectors, [message.seq for message in tail], chunks, upto))
         return True
 
-    async def _encode_tail(self, memory: HotMemory, seqs: Sequence[int]) -> None:
-        if seqs:
-            found = await self._log.by_seqs(memory.key, seqs)
-            messages = [found[seq] for seq in seqs if seq in found]
-            chunks = await self._encoder.encode_passages([passage(message) for message in messages], urgent=True)
-            memory.add_vectors([message.seq for message in messages], chunks, memory.words_upto)
-        memory.vectors_upto = memory.words_upto
+
+async def _undivided(work: Callable[[], T]) -> T:
+    """Run ``work`` in a thread, to its end also when the caller is cancelled: a memory is not left half changed."""
+    task = asyncio.create_task(asyncio.to_thread(work))
+    cancelled = False
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError:
+            cancelled = True
+    if cancelled:
+        raise asyncio.CancelledError
+    return task.result()

@@ -55,6 +55,7 @@ class AdminServicer(AdminServiceServicer):
 
     async def GetStatus(self, request: pb.GetStatusRequest, context: Context) -> pb.GetStatusResponse:
         """Return what runs; with a memory, how far its derived stores are."""
+        checks.optional_identifier(request.namespace, "namespace")
         response = pb.GetStatusResponse(version=__version__, started_at=stamp(self.started_at))
         response.parts.add(part="log", state=pb.PART_STATE_READY, detail="sqlite")
         for part in self.parts:

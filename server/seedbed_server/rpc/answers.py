@@ -9,6 +9,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from seedbed import wire
 from seedbed.v1 import memory_service_pb2 as pb
 from seedbed_server.log import MemoryRecord
+from seedbed_server.memories.forgetting import Receipt
 from seedbed_server.recall import Found, Ranking
 
 
@@ -42,6 +43,19 @@ def ranking(found: Ranking, *, explain: bool) -> pb.RecallResponse:
         degraded_legs=found.degraded_legs,
         below_floor=found.below_floor,
         best_below_floor=found.best_below_floor,
+    )
+
+
+def receipt(found: Receipt) -> pb.Receipt:
+    """The proof of an erasure."""
+    return pb.Receipt(
+        id=found.id,
+        completed_at=stamp(found.completed_at),
+        stores=[
+            pb.StoreErasure(store=one.store, erased=one.rows, files_rewritten=one.files_rewritten)
+            for one in found.stores
+        ],
+        missing_ids=found.missing,
     )
 
 

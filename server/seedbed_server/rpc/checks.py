@@ -15,7 +15,7 @@ from google.protobuf.message import Message as ProtoMessage
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from seedbed import wire
-from seedbed.messages import Message
+from seedbed.messages import Message, is_blank_text
 from seedbed.v1 import message_pb2, variant_pb2
 from seedbed.variants import Variant
 from seedbed_server.errors import InvalidFieldError, TooLargeError
@@ -26,10 +26,6 @@ RESERVED_METADATA = "seedbed."
 _PLAIN_KEY = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
 _LAST_SECOND = 253_402_300_799  # 9999-12-31T23:59:59Z, the last a Timestamp can hold
 _FIRST_SECOND = -62_135_596_800  # 0001-01-01T00:00:00Z, the first
-# White space that str.strip() does not know: zero-width characters, joiners, the
-# byte-order mark, soft hyphen, and the blank Hangul and Braille fillers.
-_INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u2800\u3164\ufeff\uffa0"))
-_INVISIBLE |= dict.fromkeys([*range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070)])
 
 
 def identifier(value: str, path: str) -> str:
@@ -46,6 +42,15 @@ def optional_identifier(value: str, path: str) -> str:
     if "\x00" in value:
         raise InvalidFieldError(path, "holds a NUL character")
     return value
+
+
+def identifiers(values: Sequence[str], path: str, *, least: int = 1, most: int = LIMITS.batch_messages) -> list[str]:
+    """Check a list of identifiers."""
+    if len(values) < least:
+        raise InvalidFieldError(path, "is empty")
+    if len(values) > most:
+        raise TooLargeError(path, f"holds more than {most}")
+    return [identifier(value, f"{path}[{at}]") for at, value in enumerate(values)]
 
 
 def text_within(value: str, path: str, limit: int) -> str:
@@ -112,6 +117,9 @@ def message(value: message_pb2.Message, path: str) -> Message:
     optional_identifier(value.tool_call_id, f"{path}.tool_call_id")
     if value.HasField("time"):
         timestamp(value.time, f"{path}.time")
+    # The server's own: whatever stands there is ignored on a write.
+    value.ClearField("seq")
+    value.ClearField("recorded_at")
     _content(value, path)
     if value.metadata:
         _metadata(value, f"{path}.metadata")
@@ -130,7 +138,7 @@ def _content(value: message_pb2.Message, path: str) -> None:
             raise InvalidFieldError(f"{path}.parts[{at}]", "is neither text nor media")
         if kind == "media":
             _media(part.media, f"{path}.parts[{at}].media")
-        said = said or kind == "media" or not _blank(part.text)
+        said = said or kind == "media" or not is_blank_text(part.text)
     if not said:
         raise InvalidFieldError(f"{path}.parts", "holds nothing but blank text")
     for at, call in enumerate(value.tool_calls):
@@ -142,10 +150,6 @@ def _media(value: message_pb2.Media, path: str) -> None:
     identifier(value.media_type, f"{path}.media_type")
     if value.WhichOneof("source") is None:
         raise InvalidFieldError(path, "has neither uri nor data")
-
-
-def _blank(text: str) -> bool:
-    return not text.translate(_INVISIBLE).strip()
 
 
 def _metadata(value: message_pb2.Message, path: str) -> None:

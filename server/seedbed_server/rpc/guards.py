@@ -7,6 +7,10 @@
     deadline    the caller's deadline bounds the work
     access      the token says which namespaces are open
 
+Health checks and reflection tell nothing of what is stored: they need no token,
+and take no place from calls that do. A request is read inside the guards too: one
+that cannot be read is its caller's mistake.
+
 A guard is an asynchronous context manager around the call, so one text serves
 unary and streaming methods alike.
 """
@@ -26,6 +30,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import grpc
+from google.protobuf.message import DecodeError
 from grpc_status import rpc_status
 
 from seedbed_server.errors import (
@@ -40,7 +45,7 @@ from seedbed_server.rpc.status import look_up, to_status
 log = logging.getLogger(__name__)
 
 DEFAULT_NAMESPACE = "default"
-_OPEN_METHODS = ("/grpc.health.v1.Health/",)
+_OPEN_METHODS = ("/grpc.health.", "/grpc.reflection.")
 
 
 @dataclass(slots=True)
@@ -151,7 +156,7 @@ class Admission:
 
     @asynccontextmanager
     async def __call__(self, call: Call) -> AsyncIterator[None]:
-        """Raise OverloadedError when too many calls are under way; health checks always pass."""
+        """Raise OverloadedError when too many calls are under way; health checks and reflection always pass."""
         if call.method.startswith(_OPEN_METHODS):
             yield
             return
@@ -183,7 +188,7 @@ class Access:
 
     @asynccontextmanager
     async def __call__(self, call: Call) -> AsyncIterator[None]:
-        """Raise UnauthenticatedError without a known token; health checks need none."""
+        """Raise UnauthenticatedError without a known token; health checks and reflection need none."""
         if self._tokens and not call.method.startswith(_OPEN_METHODS):
             call.namespaces = self._opened_by(call.token)
         yield
@@ -194,6 +199,11 @@ class Access:
             if hmac.compare_digest(known, digest):
                 return namespaces
         raise UnauthenticatedError
+
+
+def chain(draining: Draining, max_calls: int, tokens: Mapping[str, Sequence[str]]) -> tuple[Guard, ...]:
+    """All guards, the outermost first."""
+    return (statuses, journal, draining, Admission(max_calls), deadline, Access(tokens))
 
 
 class Guards(grpc.aio.ServerInterceptor):
@@ -213,10 +223,9 @@ class Guards(grpc.aio.ServerInterceptor):
             return handler
         method = handler_call_details.method
         wrap = self._stream if handler.response_streaming else self._unary
-        inner = _behaviour(handler)
         return _REBUILD[handler.request_streaming, handler.response_streaming](
-            wrap(method, inner),
-            request_deserializer=handler.request_deserializer,
+            wrap(method, _reading(handler)),
+            request_deserializer=None,
             response_serializer=handler.response_serializer,
         )
 
@@ -258,11 +267,31 @@ def _call(method: str, context: grpc.aio.ServicerContext[Any, Any]) -> Call:
     )
 
 
-def _behaviour(handler: grpc.RpcMethodHandler[Any, Any]) -> Callable[..., Any]:
-    """Pick the one function that a handler holds."""
+def _reading(handler: grpc.RpcMethodHandler[Any, Any]) -> Callable[[Any, Any], Any]:
+    """Return the one function that a handler holds, made to take requests as they came: bytes, or a stream of them."""
     found = handler.unary_unary or handler.unary_stream or handler.stream_unary or handler.stream_stream
+    parse = handler.request_deserializer
     assert found is not None
-    return found
+    assert parse is not None
+    behave, parsed = found, _parsed(parse)
+    if not handler.request_streaming:
+        return lambda request, context: behave(parsed(request), context)
+
+    async def each(requests: AsyncIterator[bytes]) -> AsyncIterator[Any]:
+        async for request in requests:
+            yield parsed(request)
+
+    return lambda requests, context: behave(each(requests), context)
+
+
+def _parsed(parse: Callable[[bytes], Any]) -> Callable[[bytes], Any]:
+    def parsed(request: bytes) -> Any:
+        try:
+            return parse(request)
+        except DecodeError:
+            raise InvalidFieldError("request", "cannot be read: not this message, not UTF-8, or too deep") from None
+
+    return parsed
 
 
 _REBUILD: dict[tuple[bool, bool], Callable[..., grpc.RpcMethodHandler[Any, Any]]] = {

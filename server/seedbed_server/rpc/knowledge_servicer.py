@@ -13,7 +13,7 @@ from seedbed.messages import Message
 from seedbed.v1 import knowledge_service_pb2 as pb
 from seedbed.v1 import message_pb2
 from seedbed.v1.knowledge_service_pb2_grpc import KnowledgeServiceServicer
-from seedbed_server.errors import EntityNotFoundError, InvalidFieldError, NotServedError, TooLargeError
+from seedbed_server.errors import EntityNotFoundError, InvalidFieldError, NotServedError
 from seedbed_server.log import Log, MemoryRecord
 from seedbed_server.projections.entities import Entity
 from seedbed_server.projections.graph import Graphs, MemoryGraph
@@ -32,11 +32,12 @@ _MOST_HOPS = 4
 _MOST_PATH = 6
 _MOST_PATHS = 100
 _MOST_STARTS = 100
+_MOST_PREDICATES = 100
 
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeServicer(KnowledgeServiceServicer):
-    """Reads requests, asks the graph, re-reads every source from the log."""
+    """Reads requests whole, asks the graph, re-reads every source from the log."""
 
     log: Log
     knowledge: Knowledge
@@ -44,25 +45,28 @@ class KnowledgeServicer(KnowledgeServiceServicer):
 
     async def ListEntities(self, request: pb.ListEntitiesRequest, context: Context) -> pb.ListEntitiesResponse:
         """List entities, most mentioned first; the page token counts those already given."""
+        place = _place(request)
+        kind = checks.optional_identifier(request.type, "type")
+        prefix = checks.optional_identifier(request.name_prefix, "name_prefix").casefold()
         record, graph = await self._graph(request)
-        prefix = request.name_prefix.casefold()
         found = [
             entity
             for entity in graph.entities.by_id.values()
-            if (not request.type or entity.type == request.type)
+            if (not kind or entity.type == kind)
             and any(name.casefold().startswith(prefix) for name in (entity.name, *entity.aliases))
         ]
         found.sort(key=lambda entity: (-entity.mention_count, entity.name, entity.id))
         alive = await self._alive(record, {seq for entity in found for seq in entity.seqs})
-        page, token = _page([e for e in found if alive.keys() & e.seqs], request)
+        page, token = _page([e for e in found if alive.keys() & e.seqs], place)
         return pb.ListEntitiesResponse(
             entities=[_entity(entity) for entity in page], next_page_token=token, applied_seq=graph.applied_seq
         )
 
     async def GetEntity(self, request: pb.GetEntityRequest, context: Context) -> pb.GetEntityResponse:
         """Return an entity with its newest mentions and its facts."""
+        wanted = checks.identifier(request.entity_id, "entity_id")
         record, graph = await self._graph(request)
-        entity = _known(graph, request.entity_id, "entity_id")
+        entity = _known(graph, wanted)
         alive = await self._alive(record, entity.seqs)
         if not alive:
             raise EntityNotFoundError
@@ -80,33 +84,34 @@ class KnowledgeServicer(KnowledgeServiceServicer):
 
     async def ListTriples(self, request: pb.ListTriplesRequest, context: Context) -> pb.ListTriplesResponse:
         """List facts, newest first; those that have ended only when asked for."""
+        place = _place(request)
+        end = checks.optional_identifier(request.entity_id, "entity_id")
+        predicate = checks.optional_identifier(request.predicate, "predicate")
         record, graph = await self._graph(request, request.as_of)
-        if request.entity_id:
-            _known(graph, request.entity_id, "entity_id")
+        if end:
+            _known(graph, end)
         facts = [
             fact
             for fact in graph.facts.values()
             if (request.include_superseded or fact.current)
-            and (not request.entity_id or request.entity_id in (fact.subject_id, fact.object_id))
-            and (not request.predicate or request.predicate == fact.predicate)
+            and (not end or end in (fact.subject_id, fact.object_id))
+            and (not predicate or predicate == fact.predicate)
         ]
         facts.sort(key=lambda fact: (-fact.last_said, fact.id))
-        page, token = _page(facts, request)
+        page, token = _page(facts, place)
         return pb.ListTriplesResponse(
             triples=await self._triples(record, page), next_page_token=token, applied_seq=graph.applied_seq
         )
 
     async def Explore(self, request: pb.ExploreRequest, context: Context) -> pb.ExploreResponse:
         """Return the facts around entities, nearest first, and the entities at their ends."""
-        if not request.entity_ids:
-            raise InvalidFieldError("entity_ids", "is empty")
-        if len(request.entity_ids) > _MOST_STARTS:
-            raise TooLargeError("entity_ids", f"holds more than {_MOST_STARTS}")
-        record, graph = await self._graph(request, request.as_of)
-        starts = [_known(graph, one, f"entity_ids[{at}]").id for at, one in enumerate(request.entity_ids)]
+        wanted = checks.identifiers(request.entity_ids, "entity_ids", most=_MOST_STARTS)
+        predicates = checks.identifiers(request.predicates, "predicates", least=0, most=_MOST_PREDICATES)
         hops = checks.count(_given(request, "hops"), "hops", default=1, most=_MOST_HOPS)
         limit = checks.count(_given(request, "limit"), "limit", default=_PAGE)
-        facts, cut = graph.explore(starts, hops=hops, predicates=tuple(request.predicates), limit=limit)
+        record, graph = await self._graph(request, request.as_of)
+        starts = [_known(graph, one).id for one in wanted]
+        facts, cut = graph.explore(starts, hops=hops, predicates=tuple(predicates), limit=limit)
         triples = await self._triples(record, facts)
         ends = dict.fromkeys([*starts, *(end for fact in facts for end in (fact.subject_id, fact.object_id))])
         return pb.ExploreResponse(
@@ -118,12 +123,12 @@ class KnowledgeServicer(KnowledgeServiceServicer):
 
     async def FindPaths(self, request: pb.FindPathsRequest, context: Context) -> pb.FindPathsResponse:
         """Return chains of facts between two entities, shortest first."""
-        record, graph = await self._graph(request, request.as_of)
-        start = _known(graph, request.from_entity_id, "from_entity_id")
-        end = _known(graph, request.to_entity_id, "to_entity_id")
+        wanted = [checks.identifier(getattr(request, end), end) for end in ("from_entity_id", "to_entity_id")]
         hops = checks.count(_given(request, "max_hops"), "max_hops", default=4, most=_MOST_PATH)
         limit = checks.count(_given(request, "limit"), "limit", default=10, most=_MOST_PATHS)
-        paths = graph.find_paths(start.id, end.id, max_hops=hops, limit=limit)
+        record, graph = await self._graph(request, request.as_of)
+        start, end = (_known(graph, one).id for one in wanted)
+        paths = graph.find_paths(start, end, max_hops=hops, limit=limit)
         answers = [(path, await self._triples(record, path)) for path in paths]
         return pb.FindPathsResponse(
             paths=[pb.Path(triples=triples) for path, triples in answers if len(path) == len(triples)]
@@ -147,8 +152,9 @@ class KnowledgeServicer(KnowledgeServiceServicer):
 
     async def _graph(self, request: Any, as_of: message_pb2.AsOf | None = None) -> tuple[MemoryRecord, MemoryGraph]:
         namespace = open_namespace(checks.optional_identifier(request.namespace, "namespace"))
-        record = await self.log.get(namespace, checks.identifier(request.memory, "memory"))
+        name = checks.identifier(request.memory, "memory")
         valid_at, known_at = checks.as_of(as_of) if as_of is not None else (None, None)
+        record = await self.log.get(namespace, name)
         if valid_at is None and known_at is None:
             return record, await self.graphs.get(record.key)
         return record, await self.graphs.as_of(
@@ -166,20 +172,25 @@ class KnowledgeServicer(KnowledgeServiceServicer):
         return [_triple(fact, alive) for fact in facts if any(seq in alive for seq in fact.seqs)]
 
 
-def _known(graph: MemoryGraph, entity_id: str, path: str) -> Entity:
-    entity = graph.entities.by_id.get(checks.identifier(entity_id, path))
+def _known(graph: MemoryGraph, entity_id: str) -> Entity:
+    entity = graph.entities.by_id.get(entity_id)
     if entity is None:
         raise EntityNotFoundError
     return entity
 
 
-def _page(found: Sequence[T], request: Any) -> tuple[Sequence[T], str]:
-    """Cut a page out of a sorted list; the token is the place of its first item."""
+def _place(request: Any) -> tuple[int, int]:
+    """Where the page of a request begins in a sorted list, which is what its token says, and how long it may be."""
     size = checks.count(_given(request, "page_size"), "page_size", default=_PAGE)
     token = request.page_token or "0"
     if not (token.isascii() and token.isdigit() and len(token) < 10):
         raise InvalidFieldError("page_token", "is not one that this server gave")
-    start = int(token)
+    return int(token), size
+
+
+def _page(found: Sequence[T], place: tuple[int, int]) -> tuple[Sequence[T], str]:
+    """Cut a page out of a sorted list; returns the token of the next one too."""
+    start, size = place
     more = str(start + size) if start + size < len(found) else ""
     return found[start : start + size], more
 

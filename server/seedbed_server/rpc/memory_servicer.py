@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,11 +11,12 @@ import grpc
 from seedbed import wire
 from seedbed.messages import Message
 from seedbed.v1 import memory_service_pb2 as pb
+from seedbed.v1 import message_pb2
 from seedbed.v1.memory_service_pb2_grpc import MemoryServiceServicer
 from seedbed.variants import Variant
-from seedbed_server.errors import InvalidFieldError, NotServedError
-from seedbed_server.log import Log, MemoryRecord, NewMemory
-from seedbed_server.memories import Ask, Seeder
+from seedbed_server.errors import InvalidFieldError, SeedbedError
+from seedbed_server.log import Imported, Log, MemoryRecord, NewMemory
+from seedbed_server.memories import Ask, Forgetting, Seeder
 from seedbed_server.recall import Recall, Search
 from seedbed_server.rpc import answers, checks
 from seedbed_server.rpc.guards import open_namespace
@@ -36,6 +37,7 @@ class MemoryServicer(MemoryServiceServicer):
     log: Log
     recall: Recall
     seeder: Seeder
+    forgetting: Forgetting
     default_variant: Variant
 
     async def CreateMemory(self, request: pb.CreateMemoryRequest, context: Context) -> pb.CreateMemoryResponse:
@@ -149,8 +151,10 @@ class MemoryServicer(MemoryServiceServicer):
         return answers.ranking(await self.recall.search(record, search), explain=request.explain)
 
     async def Forget(self, request: pb.ForgetRequest, context: Context) -> pb.ForgetResponse:
-        """Planned."""
-        raise NotServedError
+        """Erase chosen messages from every store, and return the receipt."""
+        namespace, name = _address(request)
+        ids = checks.identifiers(request.message_ids, "message_ids")
+        return pb.ForgetResponse(receipt=answers.receipt(await self.forgetting.forget(namespace, name, ids)))
 
     async def ImportMessages(
         self, request_iterator: AsyncIterator[pb.ImportMessagesRequest], context: Context
@@ -160,9 +164,11 @@ class MemoryServicer(MemoryServiceServicer):
         total = pb.ImportMessagesResponse()
         async for request in request_iterator:
             first = first or request
-            namespace, name = _address(first)
-            batch = [_in_session(message) for message in checks.messages(request.messages)]
-            done = await self.log.import_messages(namespace, name, batch, create=self._new(first))
+            try:
+                done = await self._import(first, request.messages)
+            except SeedbedError as error:
+                error.after_storing = total.imported > 0
+                raise
             total.imported += done.imported
             total.skipped += done.skipped
             total.last_seq = done.last_seq
@@ -183,6 +189,12 @@ class MemoryServicer(MemoryServiceServicer):
                     return
                 yield pb.ExportMemoryResponse(message=wire.message_to_proto(message))
             after = page[-1].seq
+
+    async def _import(self, first: pb.ImportMessagesRequest, given: Sequence[message_pb2.Message]) -> Imported:
+        """Store one element of the stream in the memory that the first one names."""
+        namespace, name = _address(first)
+        batch = [_in_session(message) for message in checks.messages(given)]
+        return await self.log.import_messages(namespace, name, batch, create=self._new(first))
 
     async def _record(self, request: Any) -> MemoryRecord:
         return await self.log.get(*_address(request))

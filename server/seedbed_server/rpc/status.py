@@ -12,6 +12,7 @@ import grpc
 from google.protobuf import any_pb2
 from google.rpc import error_details_pb2, status_pb2
 
+from seedbed.wire import WireError
 from seedbed_server import errors
 from seedbed_server.errors import SeedbedError
 
@@ -48,6 +49,8 @@ TABLE: dict[type[BaseException], tuple[grpc.StatusCode, str, str]] = {
         "VARIANT_NOT_REGISTERED",
         "no custom variant of this name is registered",
     ),
+    # The client's own checks of what goes over the wire; the server meets them where its checks are not stricter.
+    WireError: (grpc.StatusCode.INVALID_ARGUMENT, "INVALID_FIELD", "a field is not acceptable"),
     TimeoutError: (grpc.StatusCode.DEADLINE_EXCEEDED, "DEADLINE", "the deadline has passed"),
     asyncio.CancelledError: (grpc.StatusCode.CANCELLED, "CANCELLED", "the call was given up"),
 }
@@ -69,7 +72,7 @@ def to_status(error: BaseException, request_id: str) -> status_pb2.Status:
     """Build the rich status of an exception; well under the 1 KB that metadata should take."""
     code, reason, words = look_up(error)
     info = error_details_pb2.ErrorInfo(reason=reason, domain=DOMAIN)
-    info.metadata["stored"] = "unknown" if reason in _OUTCOME_UNKNOWN else "no"
+    info.metadata["stored"] = "unknown" if reason in _OUTCOME_UNKNOWN or _stored_some(error) else "no"
     info.metadata["request_id"] = request_id
     if isinstance(error, errors.PartUnavailableError):
         info.metadata["part"] = error.part
@@ -82,9 +85,13 @@ def to_status(error: BaseException, request_id: str) -> status_pb2.Status:
     return status_pb2.Status(code=code.value[0], message=words, details=packed)
 
 
+def _stored_some(error: BaseException) -> bool:
+    return isinstance(error, SeedbedError) and error.after_storing
+
+
 def bad_request(error: BaseException) -> error_details_pb2.BadRequest | None:
     """Name the bad field, if the error is about one."""
-    if isinstance(error, errors.InvalidFieldError):
+    if isinstance(error, (errors.InvalidFieldError, WireError)):
         path, why = error.path, error.why
     elif isinstance(error, errors.MessageIdExistsError):
         path, why = error.path, "is taken"

@@ -991,7 +991,9 @@ class StoreErasure(google.protobuf.message.Message):
     erased: builtins.int
     """How many rows went."""
     files_rewritten: builtins.bool
-    """True when its files were rewritten, so that no byte of them is left."""
+    """True when no byte of the rows is left in the store's files. The vector
+    index holds no text, and gives the space of erased vectors free later.
+    """
     def __init__(
         self,
         *,

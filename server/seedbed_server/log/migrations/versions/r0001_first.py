@@ -46,7 +46,6 @@ def upgrade() -> None:
         sa.Column("time", _long(), nullable=False),
         sa.Column("recorded_at", _long(), nullable=False),
         sa.Column("body", sa.LargeBinary, nullable=False),
-        sqlite_with_rowid=False,
     )
     op.create_index("message_by_id", "message", ["memory_key", "id"], unique=True)
     op.create_index("message_by_session", "message", ["memory_key", "session", "seq"])
@@ -57,7 +56,6 @@ def upgrade() -> None:
         sa.Column("recorded_at", _long(), nullable=False),
         sa.Column("digest", sa.LargeBinary, nullable=False),
         sa.Column("answer", sa.LargeBinary, nullable=False),
-        sqlite_with_rowid=False,
     )
     op.create_table(
         "erasure",

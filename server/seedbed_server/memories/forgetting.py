@@ -1,0 +1,74 @@
+"""Forget: erase messages from the log and from everything derived from it, and say what went."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from seedbed_server.errors import PartUnavailableError
+from seedbed_server.log import Log
+from seedbed_server.projections.derived import Derived
+from seedbed_server.projections.projector import Projector
+
+# How long an erasure may take to reach every derived store, in seconds; the caller's deadline may be shorter.
+PATIENCE = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Erased:
+    """What one store erased; ``files_rewritten`` says that no byte of it is left in the store's files."""
+
+    store: str
+    rows: int
+    files_rewritten: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """Proof of an erasure; ``missing`` are the ids that were not stored."""
+
+    id: str
+    completed_at: datetime
+    stores: tuple[Erased, ...]
+    missing: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Forgetting:
+    """Erases messages. Once the log has let go of them no answer holds them, whatever a derived store still has."""
+
+    log: Log
+    projector: Projector
+    derived: Derived
+
+    async def forget(self, namespace: str, name: str, ids: Sequence[str]) -> Receipt:
+        """Erase the messages everywhere and return the receipt.
+
+        Raises MemoryNotFoundError, and PartUnavailableError when a derived store
+        could not follow in time: the messages are gone from every answer then,
+        and the store erases them when it is back.
+        """
+        record = await self.log.get(namespace, name)
+        stored = await self.log.by_ids(record.key, ids)
+        erasure = await self.log.forget(namespace, name, ids)
+        counts: dict[str, int] = dict.fromkeys(self.projector.names, 0)
+        if erasure is not None:
+            followed = await self.projector.wait_erased(erasure.id, timeout=PATIENCE)
+            if followed is None:
+                late = PartUnavailableError("projections")
+                late.after_storing = True
+                raise late
+            counts |= followed
+        clean = await self.derived.scrub()
+        rows = len(erasure.seqs) if erasure is not None else 0
+        return Receipt(
+            id=uuid.uuid4().hex,
+            completed_at=datetime.now(UTC),
+            stores=(
+                Erased("log", rows, self.log.scrubbed),
+                *(Erased(store, count, clean and store != "vectors") for store, count in counts.items()),
+            ),
+            missing=tuple(one for one in dict.fromkeys(ids) if one not in stored),
+        )

@@ -1,0 +1,265 @@
+"""Summary and SummaryBuffer on the real server, with chosen sentences and with a language model that misbehaves."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from seedbed import (
+    AsyncClient,
+    AsyncRemoteMemory,
+    Entity,
+    Hybrid,
+    Item,
+    KnowledgeGraph,
+    Message,
+    Seed,
+    Summary,
+    SummaryBuffer,
+    Vector,
+    Window,
+)
+from seedbed_server.app.lifecycle import running
+from seedbed_server.app.settings import Settings
+from tests.serving import PATIENCE, Serving, said
+
+PIN = "You are Juno. Be kind."
+_names = (f"summed-{n}" for n in itertools.count())
+
+
+def turns(count: int, first: int = 1) -> list[Message]:
+    people = ("Maya", "Juno")
+    return [said(f"Fact number {n}: the train to Porto leaves at {n} o'clock.", people[n % 2]) for n in range(first, first + count)]
+
+
+def summaries(seed: Seed) -> list[Item]:
+    return [item for entry in seed.entries for item in entry.items if item.kind == "summary"]
+
+
+# -- chosen sentences
+
+
+def test_nothing_is_summed_up_to_the_threshold(ready: Serving) -> None:
+    """As many as ``threshold`` messages stand as they are."""
+    memory = ready.client.memory(next(_names), Summary(threshold=4), system=PIN)
+    memory.write(turns(4))
+    seed = memory.seed()
+    assert summaries(seed) == []
+    assert len(seed.entries) == 5
+
+
+@pytest.mark.parametrize("count", [5, 9, 23])
+def test_past_the_threshold_all_is_either_shown_or_summed(ready: Serving, count: int) -> None:
+    """At most ``threshold`` messages beside a summary that stands on all before them."""
+    memory = ready.client.memory(next(_names), Summary(threshold=4), system=PIN)
+    memory.write(turns(count))
+    seed = memory.seed()
+    assert not seed.degraded
+    (summary,) = summaries(seed)
+    stored = memory.read()
+    shown = seed.source_ids
+    assert len(shown) <= 4
+    assert list(shown) == [m.id for m in stored[-len(shown) :]]
+    assert set(summary.source_ids) <= {m.id for m in stored}
+    assert re.search(r"Maya \(.*\): Fact number \d+", summary.text)
+    assert seed.entries[0].text.startswith(f"{PIN}\n\n")
+
+
+def test_a_summary_is_summed_again_not_appended_to(ready: Serving) -> None:
+    """However long the session, the summary stays under its cap."""
+    memory = ready.client.memory(next(_names), Summary(threshold=2), system=PIN)
+    memory.write(turns(120))
+    (summary,) = summaries(memory.seed())
+    assert summary.tokens <= 500
+    assert summary.text.count("\n") < 60
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(budget=st.integers(0, 700), data=st.data())
+def test_summary_pin_and_tail_stay_in_the_budget(ready: Serving, budget: int, data: st.DataObject) -> None:
+    """Always; and from the room of a few lines on, the summary is there whenever something is hidden."""
+    memory = ready.client.memory(next(_names), SummaryBuffer(budget), system=PIN)
+    long = st.builds(lambda n: said("the rain in Porto is warm, " * n, "Maya"), st.integers(1, 60))
+    short = st.sampled_from(turns(3))
+    transcript = data.draw(st.lists(st.one_of(long, short), min_size=1, max_size=14))
+    memory.write(transcript)
+    seed = memory.seed()
+    assert seed.tokens <= budget
+    assert not seed.degraded
+    if budget > 200:
+        assert seed.entries[0].text.startswith(PIN)
+        stored = [m.id for m in memory.read()]
+        assert stored[-1] in seed.source_ids
+        assert bool(summaries(seed)) == (set(seed.source_ids) != set(stored))
+
+
+def test_summary_buffer_shows_no_summary_while_all_fits(ready: Serving) -> None:
+    """Then it is a buffer."""
+    memory = ready.client.memory(next(_names), SummaryBuffer(2000), system=PIN)
+    memory.write(turns(10))
+    seed = memory.seed()
+    assert [entry.text for entry in seed.entries] == [PIN, *(m.text for m in memory.read())]
+
+
+# -- a language model
+
+
+class Endpoint:
+    """An OpenAI-compatible server on loopback that does as ``mood`` says."""
+
+    def __init__(self) -> None:
+        self.mood = "good"
+        self.asked: list[str] = []
+        self.release = asyncio.Event()
+        self.port = 0
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
+            length = re.search(r"content-length: (\d+)", head)
+            assert length is not None
+            body = json.loads(await reader.readexactly(int(length[1])))
+            self.asked.append(body["messages"][1]["content"])
+            if self.mood == "hangs":
+                await self.release.wait()
+            elif self.mood != "drops":
+                writer.write(self._answer(body["messages"][1]["content"]))
+                await writer.drain()
+        except (ConnectionError, asyncio.IncompleteReadError):
+            pass
+        finally:
+            writer.close()
+
+    def _answer(self, text: str) -> bytes:
+        status, content = "200 OK", "I'd rather not {\ud83d"
+        if self.mood == "good":
+            before, _, block = text.partition("\n\nMessages:\n")
+            numbers = [*re.findall(r"\d+", before), *re.findall(r"number (\d+)", block)]
+            content = json.dumps({"summary": f"Trains {', '.join(sorted(set(numbers), key=int))}."})
+        elif self.mood == "errs":
+            status = "500 Internal Server Error"
+        answer = json.dumps({"choices": [{"message": {"role": "assistant", "content": content}}]}).encode()
+        return f"HTTP/1.1 {status}\r\nContent-Length: {len(answer)}\r\n\r\n".encode() + answer
+
+
+@pytest.fixture(scope="module")
+async def endpoint() -> AsyncIterator[Endpoint]:
+    endpoint = Endpoint()
+    server = await asyncio.start_server(endpoint.serve, "127.0.0.1", 0)
+    endpoint.port = server.sockets[0].getsockname()[1]
+    yield endpoint
+    endpoint.release.set()
+    server.close()
+
+
+@pytest.fixture(scope="module")
+async def client(endpoint: Endpoint, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[AsyncClient]:
+    """A server in this process that asks the endpoint for its summaries. It has no models: they are not needed."""
+    folder = tmp_path_factory.mktemp("llm")
+    settings = Settings(
+        listen="127.0.0.1:0",
+        data_dir=folder / "data",
+        models_dir=folder / "none",
+        llm_url=f"http://127.0.0.1:{endpoint.port}/v1",
+        llm_model="scripted",
+        llm_api_key="sk-canary",
+    )
+    async with running(settings) as server, AsyncClient(f"127.0.0.1:{server.port}", timeout=30.0) as client:
+        yield client
+
+
+async def test_a_language_model_writes_the_summary(endpoint: Endpoint, client: AsyncClient) -> None:
+    """What it says is shown, and stands on all that it was given; it is asked for the earlier summary and a block."""
+    memory = client.memory(next(_names), Summary(threshold=2), system=PIN)
+    await memory.write(turns(18))
+    seed = await memory.seed()
+    (summary,) = summaries(seed)
+    assert summary.text == f"Trains {', '.join(str(n) for n in range(1, 17))}."
+    assert len(summary.source_ids) == 16
+    assert not seed.degraded
+    assert any("Summary so far:\nTrains 1, 2, 3, 4, 5, 6, 7, 8." in asked for asked in endpoint.asked)
+
+
+@pytest.mark.parametrize("mood", ["drops", "errs", "babbles", "hangs"])
+@pytest.mark.parametrize("variant", [Summary(threshold=2), SummaryBuffer(500), Hybrid(Summary(threshold=2), Window(2))])
+async def test_while_it_fails_nothing_is_lost_and_then_it_recovers(
+    endpoint: Endpoint, client: AsyncClient, mood: str, variant: Summary | SummaryBuffer | Hybrid
+) -> None:
+    """The seed comes, says which part is degraded, and shows in full what no summary covers; later the summary comes."""
+    memory = client.memory(next(_names), variant, system=PIN)
+    endpoint.mood = mood
+    endpoint.release.clear()
+    try:
+        written = turns(30)
+        await memory.write(written)
+        seed = await memory.seed()
+        part = "summary_buffer" if isinstance(variant, SummaryBuffer) else "summary"
+        assert seed.degraded_parts == (part,)
+        assert summaries(seed) == []
+        texts = [entry.text for entry in seed.entries]
+        assert texts[0] == PIN
+        if isinstance(variant, SummaryBuffer):
+            assert texts[1:] == [m.text for m in written[len(written) - len(texts) + 1 :]]
+            assert seed.tokens <= 500
+        else:
+            assert texts[1:] == [m.text for m in written]
+        assert len(await memory.read()) == 30
+    finally:
+        endpoint.mood = "good"
+        endpoint.release.set()
+    seed = await recovered(memory)
+    assert summaries(seed)[0].text.startswith("Trains 1, 2, 3,")
+    assert len(seed.entries) < 31
+
+
+async def recovered(memory: AsyncRemoteMemory) -> Seed:
+    """The first seed that is whole again."""
+    async with asyncio.timeout(PATIENCE):
+        while (seed := await memory.seed()).degraded:
+            await asyncio.sleep(0.1)
+    return seed
+
+
+async def test_what_was_summed_up_before_is_still_shown(endpoint: Endpoint, client: AsyncClient) -> None:
+    """When it fails later, the summary that there is stays, and what it does not cover stands beside it."""
+    memory = client.memory(next(_names), Summary(threshold=2), system=PIN)
+    await memory.write(turns(8))
+    assert not (await memory.seed()).degraded
+    endpoint.mood = "drops"
+    try:
+        await memory.write(turns(8, first=9))
+        seed = await memory.seed()
+        assert seed.degraded_parts == ("summary",)
+        assert summaries(seed)[0].text.startswith("Trains 1, 2")
+        assert [entry.text for entry in seed.entries[-8:]] == [m.text for m in turns(8, first=9)]
+    finally:
+        endpoint.mood = "good"
+    assert summaries(await recovered(memory))[0].text.startswith("Trains 1, 2, 3, 4, 5, 6, 7, 8, 9")
+
+
+async def test_without_any_model_the_rest_of_the_server_works(client: AsyncClient) -> None:
+    """No child runs here: writes, reads and recency seeds do; recall is by words, and says so; parts are named."""
+    parts = {part.part: part.state for part in (await client.status()).parts}
+    assert parts["log"] == "ready"
+    assert {parts[part] for part in ("encoder", "tagger", "vectors")} <= {"starting", "down", "ready"}
+    assert parts["encoder"] != "ready"
+    memory = client.memory(next(_names), Window(2), system=PIN)
+    await memory.write(turns(5))
+    assert len(await memory.read()) == 5
+    assert len((await memory.seed()).entries) == 3
+    found = await memory.recall("number 3")
+    assert found.hits[0].message.text.startswith("Fact number 3")
+    assert found.degraded_legs == ("dense",)
+    everything = Hybrid(Window(1), Vector(k=1), Entity(recent=0), KnowledgeGraph(recent=0))
+    seed = await memory.seed("number 3", variant=everything)
+    assert set(seed.degraded_parts) == {"vector", "entity", "knowledge_graph"}
+    assert "Fact number 3" in seed.entries[0].text
+    assert seed.messages[-1]["content"].startswith("Fact number 5")

@@ -1,0 +1,94 @@
+"""A server with the real guards, and behaviours that a test chooses."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any, cast
+
+import grpc
+
+from seedbed.v1 import memory_service_pb2 as pb
+from seedbed.v1.admin_service_pb2_grpc import AdminServiceServicer
+from seedbed.v1.knowledge_service_pb2_grpc import KnowledgeServiceServicer
+from seedbed.v1.memory_service_pb2_grpc import MemoryServiceServicer
+from seedbed_server.rpc.guards import Draining, Guards, chain
+from seedbed_server.rpc.server import Server, Tls
+
+from .calling import Caller
+
+Behaviour = Callable[[Any], Awaitable[Any]]
+
+
+class Probe(MemoryServiceServicer):
+    """Three shapes of call, behind which one behaviour stands."""
+
+    def __init__(self) -> None:
+        self.behave: Behaviour = self.answer
+        self.entered = asyncio.Event()
+        self.release = asyncio.Event()
+        self.ended = asyncio.Event()
+
+    async def answer(self, request: Any) -> None:
+        """Do nothing."""
+
+    async def hold(self, request: Any) -> None:
+        """Stay until released."""
+        self.entered.set()
+        try:
+            await self.release.wait()
+        finally:
+            self.ended.set()
+
+    async def GetMemory(self, request: Any, context: Any) -> pb.GetMemoryResponse:
+        await self.behave(request)
+        return pb.GetMemoryResponse()
+
+    async def ImportMessages(self, request_iterator: AsyncIterator[Any], context: Any) -> pb.ImportMessagesResponse:
+        async for request in request_iterator:
+            await self.behave(request)
+        return pb.ImportMessagesResponse()
+
+    async def ExportMemory(self, request: Any, context: Any) -> AsyncIterator[pb.ExportMemoryResponse]:
+        yield pb.ExportMemoryResponse()
+        await self.behave(request)
+
+
+REQUESTS: dict[str, Any] = {
+    "GetMemory": pb.GetMemoryRequest(memory="maya"),
+    "ImportMessages": pb.ImportMessagesRequest(memory="maya"),
+    "ExportMemory": pb.ExportMemoryRequest(memory="maya"),
+}
+
+
+class Probed:
+    """The probe, its server, and a caller."""
+
+    def __init__(self, probe: Probe, server: Server, draining: Draining, caller: Caller) -> None:
+        self.probe = probe
+        self.server = server
+        self.draining = draining
+        self.caller = caller
+
+    async def call(self, rpc: str = "GetMemory", **options: Any) -> Any:
+        """Call the probe."""
+        return await self.caller(rpc, REQUESTS[rpc], **options)
+
+
+@asynccontextmanager
+async def probing(
+    *, max_calls: int = 8, tokens: dict[str, tuple[str, ...]] | None = None, tls: Tls | None = None
+) -> AsyncIterator[Probed]:
+    """Serve a probe behind the real guards on a free port of loopback."""
+    probe, draining = Probe(), Draining()
+    # The server registers servicers by the contract's classes, which these are too.
+    servicers = cast("Any", (probe, KnowledgeServiceServicer(), AdminServiceServicer()))
+    guards = Guards(chain(draining, max_calls, tokens or {}))
+    server = Server("127.0.0.1:0", servicers, guards, max_message_mb=16, tls=tls)
+    await server.start()
+    try:
+        async with grpc.aio.insecure_channel(f"127.0.0.1:{server.port}") as channel:
+            yield Probed(probe, server, draining, Caller(channel))
+    finally:
+        await server.stop(0)
