@@ -257,6 +257,30 @@ async def test_a_lost_store_is_filled_again(room: Room) -> None:
     assert len([1 for call in room.notes.calls for seq in call if seq == (1, 1)]) == 2
 
 
+async def test_a_lost_store_that_cannot_be_set_back_yet(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When the cursors of a lost store cannot be written either, the projection goes on as soon as they can."""
+    room.log.append(1, "one")
+    await room.settled()
+    write, refused = room.derived.write, asyncio.Event()
+
+    async def refuse(_: object) -> None:
+        refused.set()
+        raise PartUnavailableError("derived")
+
+    def lost(_: Sequence[Batch]) -> None:
+        room.notes.on_prepare = lambda _: None
+        monkeypatch.setattr(room.derived, "write", refuse)
+        raise StoreLostError
+
+    room.notes.on_prepare = lost
+    room.log.append(1, "two")
+    await asyncio.wait_for(refused.wait(), 5)
+    monkeypatch.setattr(room.derived, "write", write)
+    await room.settled()
+    assert [call for call in room.notes.calls if (1, 1) in call][1:]
+    assert await room.notes.rows() == room.expected()
+
+
 async def test_rebuild_of_one_memory(room: Room) -> None:
     """Its rows are made anew, those of others are left alone."""
     room.log.append(1, "a", "b")

@@ -78,6 +78,7 @@ class Worker:
         self._erasures_due = True
         self._failures = 0
         self._storing: tuple[list[_Turn], asyncio.Task[None]] | None = None
+        self._store_lost = False
 
     # What others ask of it.
 
@@ -104,13 +105,16 @@ class Worker:
         while True:
             try:
                 await self._pause()
+                if self._store_lost:
+                    await self._restart(Cursors(""), lost=True)
+                    self._store_lost = False
                 await self._open()
                 await self._work()
             except UnavailableError as error:
                 self._put_off(_part(error))
             except StoreLostError:
                 log.warning("projection %s lost its store and begins anew", self.name)
-                await self._restart()
+                self._store_lost = True
             except Exception as error:  # noqa: BLE001 - whatever it is, this projection has to go on
                 log.warning("projection %s failed and will try again: %s", self.name, type(error).__name__)
                 self._put_off(self.name)
@@ -140,7 +144,7 @@ class Worker:
             generation = self._derived.generation
             known = await self._derived.read(lambda db: table.load(db, self.name))
             if known is None or known.fingerprint != self.projection.fingerprint:
-                await self._restart()
+                await self._restart(known or Cursors(""))
             else:
                 self.cursors = known
             self._ahead.clear()
@@ -153,12 +157,22 @@ class Worker:
         await self._rebuild_asked()
         await self.projection.open()
 
-    async def _restart(self) -> None:
-        """Begin at the start of the log, with every memory, and distrust all that is stored."""
+    async def _restart(self, known: Cursors, *, lost: bool = False) -> None:
+        """Begin at the start of the log, with every memory, and distrust all that is stored.
+
+        What ``known`` says is erased is not erased again.
+        """
         heads = await self._source.heads()
         last = max((head.key for head in heads), default=0)
-        fresh = Cursors(self.projection.fingerprint, clean_after=max(last, self.cursors.clean_after))
-        await self._derived.write(lambda db: table.begin(db, self.name, fresh))
+        distrusted = max(last, known.clean_after, self.cursors.clean_after)
+        fresh = Cursors(self.projection.fingerprint, known.erasure_id, distrusted)
+
+        def begin(db: sqlite3.Connection) -> None:
+            if lost:
+                self.projection.lost(db)
+            table.begin(db, self.name, fresh)
+
+        await self._derived.write(begin)
         self.cursors = fresh
         self._ahead.clear()
         self._dirty |= {head.key: None for head in heads}
@@ -365,7 +379,7 @@ class Worker:
 
     async def _reset(self, key: int | None) -> None:
         if key is None:
-            await self._restart()
+            await self._restart(self.cursors)
             return
         await self._derived.write(lambda db: table.remove(db, self.name, key, distrust=True))
         self.cursors.clean_after = max(self.cursors.clean_after, key)
