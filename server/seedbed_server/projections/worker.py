@@ -67,7 +67,7 @@ class Worker:
         self._on_progress = on_progress
         self._backoff = backoff
         self._isolation = Isolation(projection, derived, backoff)
-        self._generation = ""
+        self._generation: str | None = None  # of the file that the cursors were read from
         self._ahead: dict[int, int] = {}
         self._taking: int | None = None
         self._dirty: dict[int, None] = {}
@@ -123,8 +123,15 @@ class Worker:
         self._requeue()
         self._failures += 1
         self._not_before = asyncio.get_running_loop().time() + self._backoff.seconds(self._failures)
+        if self.waiting_for != part:
+            log.info("projection %s waits for %s", self.name, part)
         self.state, self.waiting_for = "waiting", part
         self._on_progress()
+
+    def _goes_on(self, state: str) -> None:
+        if self.waiting_for:
+            log.info("projection %s goes on", self.name)
+        self.state, self.waiting_for = state, ""
 
     async def _pause(self) -> None:
         """Wait out the time after a failure. Cursors are set back meanwhile: that needs no part."""
@@ -247,7 +254,7 @@ class Worker:
         self._wake.clear()
         if self._dirty or self._rebuilds or self._erasures_due:
             return
-        self.state, self.waiting_for = "idle", ""
+        self._goes_on("idle")
         self._on_progress()
         await self._wake.wait()
 
@@ -271,7 +278,8 @@ class Worker:
         for key, seq in positions.items():
             if self._ahead.get(key) == seq:
                 del self._ahead[key]
-        self._failures, self.state, self.waiting_for = 0, "working", ""
+        self._failures = 0
+        self._goes_on("working")
         self._on_progress()
 
     def _commit(
@@ -366,8 +374,12 @@ class Worker:
             self._erasures_due = False
             try:
                 erasures = await self._source.erasures(self.cursors.erasure_id, ERASURES)
+                gone: set[int] = set()  # of these memories nothing is left, and the log has nothing of it either
                 for erasure in erasures:
-                    await self._erase(erasure)
+                    if erasure.key not in gone and await self._erase(erasure):
+                        gone.add(erasure.key)
+                if gone:
+                    await self._derived.write(lambda db: table.erased(db, self.name, erasures[-1].id))
             except BaseException:
                 self._erasures_due = True
                 raise
@@ -387,18 +399,24 @@ class Worker:
         self._dirty[key] = None
         self._on_progress()
 
-    async def _erase(self, erasure: Erasure) -> None:
+    async def _erase(self, erasure: Erasure) -> bool:
+        """Carry it out; says whether that left nothing of the memory. What is distrusted goes as a whole."""
+        distrusted = erasure.key <= self.cursors.clean_after and erasure.key not in self.cursors.applied
         if erasure.whole:
             counts = await self.projection.drop(erasure.key)
             await self._derived.write(lambda db: table.remove(db, self.name, erasure.key))
             self._unlearn(erasure.key)
         else:
             counts = await self.projection.forget(erasure.key, erasure.seqs)
-            await self._redo(erasure)
+            if distrusted:
+                await self.projection.drop(erasure.key)
+            else:
+                await self._redo(erasure)
         await self._derived.write(lambda db: table.erased(db, self.name, erasure.id))
         self.receipts[erasure.id] = counts
         if len(self.receipts) > RECEIPTS:
             del self.receipts[next(iter(self.receipts))]
+        return erasure.whole or distrusted
 
     async def _redo(self, erasure: Erasure) -> None:
         """Derive again from the messages whose rows depended on an erased one."""
