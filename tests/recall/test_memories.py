@@ -20,7 +20,6 @@ from seedbed_server.recall.postings import Postings
 
 from .rooms import Room, StandInEncoder, StandInIndex, scores, texts
 
-
 PATIENCE = 30.0
 
 
