@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seedbed_server.projections.analysis import MAX_TERM, is_blank, terms
+from seedbed_server.projections.analysis import HEAD, MAX_TERM, TAIL, is_blank, terms
 
 FOUND = [
     ("running", "She runs every day", "an inflected word"),

@@ -256,7 +256,7 @@ async def test_forgetting_a_source_makes_the_summary_anew(room: Room) -> None:
     await room.summaries.fold(1, "s", 23)
     await room.settled()
     counts = await room.projector.wait_erased(room.log.forget(1, 10))
-    assert counts == {"summaries": 2}
+    assert counts == {"summaries": 3}
     await room.settled()
     assert await room.text() == f"17: {seqs(17, 10)}"
     assert await room.text(covering=8) == f"8: {seqs(8)}"

@@ -3,8 +3,9 @@
 Every BLOCK messages of a session a checkpoint is made from the one before and
 the block, so a variant finds a summary that ends at most BLOCK - 1 messages after
 the point it needs. ``fold`` can ask for one that ends exactly at a message (a
-leaf), made of the newest checkpoint before it; no later one is built on it. So what a checkpoint says follows from the session's
-messages alone, not from who asked when.
+leaf), made of the newest checkpoint before it; no later one is built on it. So
+what a checkpoint says follows from the session's messages alone, not from who
+asked when.
 
 Folding costs an encoder or a language model, so only sessions are folded whose
 memory is read through a variant with a summary, or that were asked for. It runs
