@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from seedbed.messages import Message
@@ -379,7 +380,7 @@ class Worker:
                     if erasure.key not in gone and await self._erase(erasure):
                         gone.add(erasure.key)
                 if gone:
-                    await self._derived.write(lambda db: table.erased(db, self.name, erasures[-1].id))
+                    await self._derived.write(partial(table.erased, name=self.name, erasure_id=erasures[-1].id))
             except BaseException:
                 self._erasures_due = True
                 raise
