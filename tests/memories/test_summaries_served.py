@@ -7,6 +7,8 @@ import itertools
 import json
 import re
 from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -20,9 +22,11 @@ from seedbed import (
     Item,
     KnowledgeGraph,
     Message,
+    RemoteMemory,
     Seed,
     Summary,
     SummaryBuffer,
+    Variant,
     Vector,
     Window,
 )
@@ -49,16 +53,10 @@ def summaries(seed: Seed) -> list[Item]:
     return [item for entry in seed.entries for item in entry.items if item.kind == "summary"]
 
 
-def whole(memory: RemoteMemory) -> Seed:
-    """The first seed that is not degraded: on a busy machine a summary may take longer than a seed waits."""
-    seeds: list[Seed] = []
-
-    def asked() -> bool:
-        seeds.append(memory.seed())
-        return not seeds[-1].degraded
-
-    until(asked)
-    return seeds[-1]
+def whole(memory: RemoteMemory, **asked: Any) -> Seed:
+    """The first seed whose summary was made in time."""
+    until(lambda: not memory.seed(**asked).degraded)
+    return memory.seed(**asked)
 
 
 # -- chosen sentences
@@ -87,6 +85,38 @@ def test_past_the_threshold_all_is_either_shown_or_summed(ready: Serving, count:
     assert set(summary.source_ids) <= {m.id for m in stored}
     assert re.search(r"(Maya|Juno) \(.*\): Fact number \d+", summary.text)
     assert seed.entries[0].text.startswith(f"{PIN}\n\n")
+
+
+@pytest.mark.parametrize("count", [3, 8, 9, 16])
+@pytest.mark.parametrize("threshold", [0, 1, 2, 5])
+def test_what_a_summary_leaves_in_full(ready: Serving, threshold: int, count: int) -> None:
+    """Half the threshold at least, wherever the checkpoints stand, and the newest turn of the user in it."""
+    memory = ready.client.memory(next(_names), Summary(threshold), system=PIN)
+    answers = [Message.assistant(f"I noted {n}.") for n in range(3)]
+    written = turns(count - 3) + [said("I live in Zanzibar."), *answers[:2]] if count > 3 else turns(count)
+    memory.write(written)
+    seed = whole(memory)
+    texts = [entry.text for entry in seed.entries[1:]]
+    assert texts == [message.text for message in written[len(written) - len(texts) :]]
+    assert min(count, -(-threshold // 2)) <= len(texts) <= threshold
+    if count > 3 and threshold >= 3:
+        assert "I live in Zanzibar." in texts
+
+
+@pytest.mark.parametrize("variant", [Summary(threshold=2), SummaryBuffer(130)])
+def test_an_earlier_time_shows_nothing_of_what_came_later(ready: Serving, variant: Variant) -> None:
+    """Though the summaries that are there reach further."""
+    memory = ready.client.memory(next(_names), variant, system=PIN)
+    memory.write(turns(6))
+    known_at = memory.read()[-1].recorded_at
+    memory.write([said("I live in Zanzibar now."), Message.assistant("Zanzibar, noted."), *turns(20, first=7)])
+    whole(memory)
+    early = {message.id for message in memory.read()[:6]}
+    seed = whole(memory, known_at=known_at)
+    assert summaries(seed)
+    assert "Zanzibar" not in str(seed.messages)
+    assert {source for entry in seed.entries for item in entry.items for source in item.source_ids} <= early
+    assert set(seed.source_ids) <= early
 
 
 def test_a_summary_is_summed_again_not_appended_to(ready: Serving) -> None:
