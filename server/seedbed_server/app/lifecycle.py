@@ -55,6 +55,7 @@ from seedbed_server.rpc.admin_servicer import AdminServicer
 from seedbed_server.rpc.guards import Draining, Guards, chain
 from seedbed_server.rpc.knowledge_servicer import KnowledgeServicer
 from seedbed_server.rpc.memory_servicer import MemoryServicer
+from seedbed_server.rpc.paging import PAGE_BYTES
 from seedbed_server.rpc.server import Server, Tls
 
 log = logging.getLogger(__name__)
@@ -130,7 +131,14 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
             CustomPart(registered()),
         )
         servicers = (
-            MemoryServicer(truth, recall, seeder, Forgetting(truth, projector, derived), DEFAULT_VARIANT),
+            MemoryServicer(
+                truth,
+                recall,
+                seeder,
+                Forgetting(truth, projector, derived),
+                DEFAULT_VARIANT,
+                page_bytes=min(PAGE_BYTES, most_bytes * 3 // 4),
+            ),
             KnowledgeServicer(truth, knowledge, graphs),
             AdminServicer(truth, projector, children, models(), datetime.now(UTC)),
         )

@@ -37,7 +37,9 @@ def run(settings: Settings, ready_fd: int | None, console: Console) -> int:
     except DataDirTakenError:
         return _fail(console, TAKEN, "Another server runs on this data directory.", str(settings.data_dir.resolve()))
     except (StorageUnavailableError, StorageFullError) as error:
-        return _fail(console, STORAGE, "The log cannot be opened.", f"{type(error).__name__}: {settings.data_dir.resolve()}")
+        return _fail(
+            console, STORAGE, "The log cannot be opened.", f"{type(error).__name__}: {settings.data_dir.resolve()}"
+        )
     except OSError as error:
         return _fail(console, STORAGE, "The data directory cannot be used.", f"{error.strerror}: {error.filename}")
 
