@@ -567,12 +567,12 @@ class TestReads:
         assert await log.by_seqs(key + 100, [1]) == {}
         assert len(await log.by_seqs(key, range(1, 2000))) == 9
 
-    async def test_ids_by_seq(self, log: Log, key: int) -> None:
+    async def test_alive(self, log: Log, key: int) -> None:
         """The ids of what ``by_seqs`` finds."""
         for seqs in ([10, 3, 4, 3, 99, 0], [], range(1, 2000)):
             found = await log.by_seqs(key, seqs)
-            assert await log.ids_by_seq(key, seqs) == {seq: message.id for seq, message in found.items()}
-        assert await log.ids_by_seq(key + 100, [1]) == {}
+            assert await log.alive(key, seqs) == {seq: message.id for seq, message in found.items()}
+        assert await log.alive(key + 100, [1]) == {}
 
     async def test_by_ids(self, log: Log, key: int) -> None:
         """Only those alive, of this memory."""

@@ -18,7 +18,6 @@ from seedbed_server.projections.summaries import Summaries
 from seedbed_server.projections.summarisers import Draft
 
 
-
 class Joining:
     """A summariser that needs no model: all that was said, in a row."""
 

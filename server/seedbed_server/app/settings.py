@@ -157,7 +157,7 @@ def _typed(name: str, default: Any, value: Any) -> Any:
         kind = type(default)
         try:
             if isinstance(value, bool) or kind(value) != float(value):
-                raise ValueError
+                raise ValueError  # noqa: TRY301 - one error for all that is no number
             return kind(value)
         except (TypeError, ValueError, OverflowError):
             # NaN comes here too: it equals nothing.

@@ -173,10 +173,6 @@ class Log:
         """Return the messages of these seqs that are alive."""
         return await self._readers.run(lambda c: queries.by_seqs(c, key, seqs))
 
-    async def ids_by_seq(self, key: int, seqs: Sequence[int]) -> dict[int, str]:
-        """Return the ids of the messages of these seqs that are alive: a small part of the cost of ``by_seqs``."""
-        return await self._readers.run(lambda c: queries.ids_by_seq(c, key, seqs))
-
     async def by_ids(self, key: int, ids: Sequence[str]) -> dict[str, Message]:
         """Return the messages of these ids that are alive."""
         return await self._readers.run(lambda c: queries.by_ids(c, key, ids))

@@ -181,15 +181,6 @@ def by_seqs(c: Connection, key: int, seqs: Sequence[int]) -> dict[int, Message]:
     return {message.seq: message for message in found}
 
 
-def ids_by_seq(c: Connection, key: int, seqs: Sequence[int]) -> dict[int, str]:
-    """Return the ids of those of the messages that are alive, by seq."""
-    return {
-        seq: found.decode()
-        for some in portions(seqs)
-        for seq, found in c.all(_id_of(len(some)), key=key, **named(some))
-    }
-
-
 def by_ids(c: Connection, key: int, ids: Sequence[str]) -> dict[str, Message]:
     """Return those of the messages that are alive, by id."""
     wanted = [rows.exact(one, f"ids[{i}]") for i, one in enumerate(ids)]
@@ -227,11 +218,6 @@ def _messages(c: Connection, every: Statement, of_session: Statement, session: s
 @cache
 def _where_seq(size: int) -> Statement:
     return Statement(_MESSAGE.where(one_of(_m.seq, size)))
-
-
-@cache
-def _id_of(size: int) -> Statement:
-    return Statement(select(_m.seq, _m.id).where(_m.memory_key == bindparam("key"), one_of(_m.seq, size)))
 
 
 @cache
