@@ -84,9 +84,9 @@ async def probing(
     probe, draining = Probe(), Draining()
     # The server registers servicers by the contract's classes, which these are too.
     servicers = cast("Any", (probe, KnowledgeServiceServicer(), AdminServiceServicer()))
-    guards = Guards(chain(draining, max_calls, tokens or {}))
-    server = Server("127.0.0.1:0", servicers, guards, max_message_mb=16, tls=tls)
-    await server.start()
+    most = 16 * 1024 * 1024
+    server = Server("127.0.0.1:0", Guards(chain(draining, max_calls, tokens), most), max_message_bytes=most, tls=tls)
+    await server.start(servicers)
     try:
         async with grpc.aio.insecure_channel(f"127.0.0.1:{server.port}") as channel:
             yield Probed(probe, server, draining, Caller(channel))

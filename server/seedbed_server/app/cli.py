@@ -220,8 +220,10 @@ def status(
             out.print(f"  {part.part:<10} {part.state:<9} {part.restarts} restarts  {part.detail}", highlight=False)
         for projection in found.projections:
             skipped = f", {projection.skipped} skipped" if projection.skipped else ""
+            waiting = f", waiting for {projection.waiting_for}" if projection.waiting_for else ""
             out.print(
-                f"  {projection.projection:<10} {projection.applied_seq} of {found.last_seq}{skipped}", highlight=False
+                f"  {projection.projection:<10} {projection.applied_seq} of {found.last_seq}{skipped}{waiting}",
+                highlight=False,
             )
 
 

@@ -98,8 +98,10 @@ def claim_fact_id(claim: ClaimRow) -> str:
 def _facts(said: Sequence[ClaimRow]) -> dict[str, Fact]:
     """One fact for equal claims, in the words of the newest."""
     facts: dict[str, Fact] = {}
+    seqs: dict[str, set[int]] = defaultdict(set)
     for claim in said:
         i = claim_fact_id(claim)
+        seqs[i].add(claim.seq)
         fact = facts.get(i)
         if fact is None:
             facts[i] = Fact(
@@ -109,9 +111,10 @@ def _facts(said: Sequence[ClaimRow]) -> dict[str, Fact]:
             )
             continue
         fact.subject, fact.object, fact.surface = claim.subject, claim.object, claim.surface
-        fact.seqs = tuple(sorted({*fact.seqs, claim.seq}))
         fact.known_from = min(fact.known_from, claim.recorded_at)
         fact.last_said = claim.said_at
+    for i, fact in facts.items():
+        fact.seqs = tuple(sorted(seqs[i]))
     return facts
 
 
