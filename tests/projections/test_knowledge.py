@@ -284,6 +284,7 @@ def test_paths_are_those_of_the_whole_graph() -> None:
             assert sorted(map(len, found)) == sorted(len(nodes) - 1 for nodes in expected)
 
 
+@settings(max_examples=50, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(PREDICATES), st.sampled_from("xyz"), st.booleans()), max_size=30), st.data())
 def test_a_graph_that_grows_is_the_graph_made_at_once(said: list[tuple[str, str, bool]], data: st.DataObject) -> None:
     """In whatever portions claims come, the same facts hold, and the same have ended."""
