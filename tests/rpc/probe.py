@@ -42,8 +42,7 @@ class Probe(MemoryServiceServicer):
             self.ended.set()
 
     async def GetMemory(self, request: Any, context: Any) -> pb.GetMemoryResponse:
-        await self.behave(request)
-        return pb.GetMemoryResponse()
+        return await self.behave(request) or pb.GetMemoryResponse()
 
     async def ImportMessages(self, request_iterator: AsyncIterator[Any], context: Any) -> pb.ImportMessagesResponse:
         async for request in request_iterator:
