@@ -14,6 +14,7 @@ import asyncio
 import faulthandler
 import logging
 import signal
+import ssl
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -24,7 +25,7 @@ from seedbed.messages import Message
 from seedbed.tokens import count, cut
 from seedbed.variants import Hybrid, KnowledgeGraph, Vector, Window
 from seedbed_server.app.lock import lock_data_dir
-from seedbed_server.app.settings import Settings, models_dir, read_tokens
+from seedbed_server.app.settings import Settings, SettingsError, models_dir, read_tokens
 from seedbed_server.log import Log
 from seedbed_server.memories import Forgetting, Seeder
 from seedbed_server.memories.custom import CustomPart, registered
@@ -68,6 +69,7 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
     what had started by then is stopped again, and nothing stored is touched.
     """
     tokens = read_tokens(settings.tokens_file)
+    tls = _tls(settings)
     weights = models_dir(settings)
     async with AsyncExitStack() as stack:
         stack.enter_context(lock_data_dir(settings.data_dir))
@@ -128,7 +130,7 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
             ),
             guards,
             max_message_mb=settings.max_message_mb,
-            tls=_tls(settings),
+            tls=tls,
         )
         await server.start()
 
@@ -176,4 +178,12 @@ async def _summariser(settings: Settings, encoder: Encoder, stack: AsyncExitStac
 def _tls(settings: Settings) -> Tls | None:
     if settings.tls_cert is None or settings.tls_key is None:
         return None
+    # gRPC would say of bad files only that the port cannot be opened.
+    try:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(settings.tls_cert, settings.tls_key)
+        if settings.tls_client_ca:
+            context.load_verify_locations(settings.tls_client_ca)
+    except (OSError, ValueError):
+        raise SettingsError("tls_cert, tls_key or tls_client_ca: a file cannot be read, or does not fit") from None
     return Tls(settings.tls_cert, settings.tls_key, settings.tls_client_ca)

@@ -11,11 +11,11 @@ import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
 PREFIX = "SEEDBED_"
-_LOOPBACK = ("127.", "localhost:", "[::1]:")
 _SECRET: Mapping[str, Any] = {"secret": True}
 
 
@@ -57,7 +57,7 @@ class Settings:
     """OpenAI-compatible endpoint for summaries, such as ``http://127.0.0.1:8080/v1``; empty: extractive summaries."""
     llm_model: str = ""
     """Model to ask for at that endpoint."""
-    llm_api_key: str = field(default="", metadata=_SECRET)
+    llm_api_key: str = field(default="", repr=False, metadata=_SECRET)
     """Key for that endpoint."""
     log_format: str = "text"
     """``text`` or ``json``."""
@@ -70,7 +70,7 @@ class Settings:
             raise SettingsError("tls_cert and tls_key: set both or neither")
         if self.tls_client_ca and not self.tls_cert:
             raise SettingsError("tls_client_ca: needs tls_cert and tls_key")
-        if not self.tokens_file and not self.tls_client_ca and not self.listen.startswith(_LOOPBACK):
+        if not self.tokens_file and not self.tls_client_ca and not _on_loopback(self.listen):
             raise SettingsError("listen: without access tokens the server listens on loopback only; set tokens_file")
         for name in ("max_calls", "max_message_mb", "worker_threads"):
             if getattr(self, name) < 1:
@@ -79,6 +79,17 @@ class Settings:
     def shown(self) -> dict[str, str]:
         """All settings as text, secrets hidden."""
         return {f.name: _shown(getattr(self, f.name), secret="secret" in f.metadata) for f in fields(self)}
+
+
+def _on_loopback(listen: str) -> bool:
+    host = listen.rpartition(":")[0]
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host.removeprefix("[").removesuffix("]")).is_loopback
+    except ValueError:
+        # A name may look like an address, and be anywhere.
+        return False
 
 
 def _shown(value: object, *, secret: bool) -> str:
@@ -93,7 +104,11 @@ def load(config: Path | None = None, flags: Mapping[str, Any] | None = None) -> 
     if config is not None:
         values |= _from_file(config)
     values |= {f.name: os.environ[key] for f in fields(Settings) if (key := PREFIX + f.name.upper()) in os.environ}
-    values |= {name: value for name, value in (flags or {}).items() if value is not None}
+    given = {name: value for name, value in (flags or {}).items() if value is not None}
+    unknown = sorted(given.keys() - {f.name for f in fields(Settings)})
+    if unknown:
+        raise SettingsError(f"flags: unknown settings: {', '.join(unknown)}")
+    values |= given
     return Settings(
         **{f.name: _typed(f.name, str(f.type), values[f.name]) for f in fields(Settings) if f.name in values}
     )
@@ -123,20 +138,29 @@ def _typed(name: str, kind: str, value: Any) -> Any:
 
 
 def read_tokens(path: Path | None) -> dict[str, tuple[str, ...]]:
-    """Read the access tokens as {SHA-256 of the token, in hexadecimal: its namespaces}. Raises SettingsError."""
+    """Read the access tokens as {SHA-256 of the token, in hexadecimal: its namespaces}.
+
+    A file without tokens is refused: to the server, no tokens means that
+    everything is open. Raises SettingsError.
+    """
     if path is None:
         return {}
     try:
         entries = tomllib.loads(path.read_text(encoding="utf-8"))["tokens"]
-        tokens = {entry["sha256"].lower(): tuple(entry["namespaces"]) for entry in entries.values()}
+        tokens = [(entry["sha256"].lower(), entry["namespaces"]) for entry in entries.values()]
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         raise SettingsError(f"tokens_file: {path} is not a table [tokens] of sha256 and namespaces") from None
-    for digest, namespaces in tokens.items():
+    for digest, namespaces in tokens:
         if len(digest) != 64 or not set(digest) <= set("0123456789abcdef"):
             raise SettingsError(f"tokens_file: {path} has a sha256 that is not 64 hexadecimal digits")
-        if not namespaces or not all(isinstance(name, str) and name for name in namespaces):
+        if not isinstance(namespaces, list) or not all(isinstance(name, str) and name for name in namespaces):
+            raise SettingsError(f"tokens_file: {path} has namespaces that are not a list of names")
+        if not namespaces:
             raise SettingsError(f"tokens_file: {path} has a token without namespaces")
-    return tokens
+    opened = {digest: tuple(namespaces) for digest, namespaces in tokens}
+    if not opened or len(opened) < len(tokens):
+        raise SettingsError(f"tokens_file: {path} has {'a token twice' if opened else 'no tokens'}")
+    return opened
 
 
 def models_dir(settings: Settings) -> Path:

@@ -10,12 +10,13 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.progress import track
+from rich.progress import Progress
 
 from seedbed import Message
 from seedbed.client import RemoteMemory
@@ -28,11 +29,19 @@ class BadLineError(ValueError):
 
 def import_file(memory: RemoteMemory, file: Path, console: Console) -> Imported:
     """Import a file, with a bar. Raises BadLineError; what stood before the bad line is stored."""
-    with file.open(encoding="utf-8") as lines:
+    with file.open("rb") as lines:
         total = sum(1 for _ in lines)
-    with file.open(encoding="utf-8") as lines:
-        numbered = track(enumerate(lines, 1), "messages", total, console=console)
-        return memory.import_messages(_message(number, line) for number, line in numbered if line.strip())
+    # The bar ends with the block, also when a line is bad.
+    with file.open("rb") as lines, Progress(console=console) as progress:
+        bar = progress.add_task("messages", total=total)
+
+        def messages() -> Iterator[Message]:
+            for number, line in enumerate(lines, 1):
+                if line.strip():
+                    yield _message(number, line)
+                progress.advance(bar)
+
+        return memory.import_messages(messages())
 
 
 def export_file(memory: RemoteMemory, file: Path) -> None:
@@ -45,18 +54,19 @@ def export_file(memory: RemoteMemory, file: Path) -> None:
         stream.writelines(lines)
 
 
-def _message(number: int, line: str) -> Message:
+def _message(number: int, line: bytes) -> Message:
     try:
-        row: dict[str, Any] = json.loads(line)
+        text = line.decode().strip()
+        row: dict[str, Any] = json.loads(text)
         return Message(
             role=_text(row, "role"),
             parts=(_text(row, "content"),),
             name=_text(row, "name", ""),
             time=datetime.fromisoformat(row["time"]) if row.get("time") else None,
             session=_text(row, "session", "default"),
-            id=_text(row, "id", "") or hashlib.sha256(f"{number}\n{line}".encode()).hexdigest()[:32],
+            id=_text(row, "id", "") or hashlib.sha256(f"{number}\n{text}".encode()).hexdigest()[:32],
         )
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         raise BadLineError(f"line {number} is not a message") from None
 
 

@@ -152,7 +152,7 @@ def _content(value: message_pb2.Message, path: str) -> None:
 
 def _media(value: message_pb2.Media, path: str) -> None:
     identifier(value.media_type, f"{path}.media_type")
-    if value.WhichOneof("source") is None:
+    if not (value.uri or value.data):
         raise InvalidFieldError(path, "has neither uri nor data")
 
 

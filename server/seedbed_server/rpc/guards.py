@@ -273,7 +273,8 @@ def _reading(handler: grpc.RpcMethodHandler[Any, Any]) -> Callable[[Any, Any], A
     parse = handler.request_deserializer
     assert found is not None
     assert parse is not None
-    behave, parsed = found, _parsed(parse)
+    behave: Callable[..., Any] = found
+    parsed = _parsed(parse)
     if not handler.request_streaming:
         return lambda request, context: behave(parsed(request), context)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import grpc
 
@@ -23,10 +23,11 @@ from seedbed_server.rpc.guards import open_namespace
 from seedbed_server.rpc.limits import LIMITS
 
 Context = grpc.aio.ServicerContext[Any, Any]
+Item = TypeVar("Item", pb.Memory, message_pb2.Message)
 
 _PAGE = 100
 _HITS = 10
-# A page of Read stays well under the 4 MiB that a client takes by default.
+# A page stays well under the 4 MiB that a client takes by default.
 _PAGE_BYTES = 3 * 1024 * 1024
 
 
@@ -56,11 +57,9 @@ class MemoryServicer(MemoryServiceServicer):
         size = checks.count(_given(request, "page_size"), "page_size", default=_PAGE)
         after = checks.optional_identifier(request.page_token, "page_token")
         records = await self.log.list(namespace, after, size + 1)
-        more = records[size - 1].name if len(records) > size else ""
-        return pb.ListMemoriesResponse(
-            memories=[answers.memory(record) for record in records[:size]],
-            next_page_token=more,
-        )
+        memories = _within_a_page(answers.memory(record) for record in records[:size])
+        more = memories[-1].memory if len(memories) < len(records) else ""
+        return pb.ListMemoriesResponse(memories=memories, next_page_token=more)
 
     async def UpdateMemory(self, request: pb.UpdateMemoryRequest, context: Context) -> pb.UpdateMemoryResponse:
         """Change the variant or the pin, as the mask says."""
@@ -103,17 +102,9 @@ class MemoryServicer(MemoryServiceServicer):
         session = checks.optional_identifier(request.session, "session")
         size = checks.count(_given(request, "page_size"), "page_size", default=_PAGE)
         found = await self.log.read(record.key, after_seq=request.after_seq, limit=size + 1, session=session)
-        page = pb.ReadResponse()
-        room = _PAGE_BYTES
-        for message in found[:size]:
-            packed = wire.message_to_proto(message)
-            room -= packed.ByteSize()
-            if room < 0 and page.messages:
-                break
-            page.messages.append(packed)
-        if len(page.messages) < len(found):
-            page.next_after_seq = page.messages[-1].seq
-        return page
+        messages = _within_a_page(wire.message_to_proto(message) for message in found[:size])
+        more = messages[-1].seq if len(messages) < len(found) else 0
+        return pb.ReadResponse(messages=messages, next_after_seq=more)
 
     async def Seed(self, request: pb.SeedRequest, context: Context) -> pb.SeedResponse:
         """Return what the model should see now."""
@@ -209,6 +200,18 @@ def _address(request: Any) -> tuple[str, str]:
     namespace = checks.optional_identifier(request.namespace, "namespace")
     name = checks.identifier(request.memory, "memory")
     return open_namespace(namespace), name
+
+
+def _within_a_page(items: Iterable[Item]) -> list[Item]:
+    """As many items as one page takes by its bytes, at least one if there is any."""
+    page: list[Item] = []
+    room = _PAGE_BYTES
+    for item in items:
+        room -= item.ByteSize()
+        if room < 0 and page:
+            break
+        page.append(item)
+    return page
 
 
 def _in_session(message: Message) -> Message:
