@@ -23,7 +23,10 @@ eval_app = typer.Typer(no_args_is_help=True, help="Measure a running server on l
 app.add_typer(models_app, name="models")
 app.add_typer(eval_app, name="eval")
 
-out = Console()
+# What is printed may be anybody's words: a ":name:" in them is no emoji.
+out = Console(emoji=False)
+# Neither are they commands to a terminal: control characters but tab and newline are shown as U+FFFD.
+_CONTROLS = dict.fromkeys([*range(9), *range(11, 32), *range(127, 160)], "\ufffd")
 
 Session = Annotated[str, typer.Option("--session", help="Session.")]
 
@@ -124,7 +127,7 @@ def recall(
     """Print the ranked search behind the seed."""
     with target.client() as client:
         for hit in client.memory(memory).recall(query, k=k, explain=explain).hits:
-            out.print(f"{hit.score:.3f}  {_line(hit.message)}", highlight=False, markup=False)
+            out.print(f"{hit.score:.3f}  {_line(hit.message)}", highlight=False, markup=False, soft_wrap=True)
             if explain:
                 legs = "  ".join(f"{leg.leg} {leg.contribution:+.3f} (#{leg.rank})" for leg in hit.legs)
                 out.print(f"       {legs}", highlight=False, markup=False, style="dim")
@@ -140,12 +143,12 @@ def read(
     """Print the stored messages."""
     with target.client() as client:
         for message in client.memory(memory).messages(session=session):
-            out.print(f"{message.seq:>5}  {_line(message)}", highlight=False, markup=False)
+            out.print(f"{message.seq:>5}  {_line(message)}", highlight=False, markup=False, soft_wrap=True)
 
 
 def _line(message: Message) -> str:
     when = f"{message.time:%Y-%m-%d %H:%M}" if message.time else ""
-    return f"{when}  {message.name or message.role}: {message.text}"
+    return f"{when}  {message.name or message.role}: {message.text}".translate(_CONTROLS)
 
 
 @app.command("import")

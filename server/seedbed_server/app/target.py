@@ -18,7 +18,7 @@ from seedbed.connection import Tls
 from seedbed.errors import SeedbedError
 from seedbed_server.app.codes import CALL, USAGE
 
-err = Console(stderr=True)
+err = Console(stderr=True, emoji=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -19,7 +20,7 @@ from typing import Any
 
 from google.protobuf import json_format
 from rich.console import Console
-from rich.progress import track
+from rich.progress import Progress
 
 from seedbed import Message, wire
 from seedbed.client import RemoteMemory
@@ -35,9 +36,17 @@ def import_file(memory: RemoteMemory, file: Path, console: Console) -> Imported:
     """Import a file, with a bar. Raises BadLineError; what stood before the bad line is stored."""
     with file.open("rb") as lines:
         total = sum(1 for _ in lines)
-    with file.open("rb") as lines:
-        numbered = track(enumerate(lines, 1), "messages", total, console=console)
-        return memory.import_messages(_message(number, line) for number, line in numbered if line.strip())
+    # The bar ends with the block, also when a line is bad.
+    with file.open("rb") as lines, Progress(console=console) as progress:
+        bar = progress.add_task("messages", total=total)
+
+        def messages() -> Iterator[Message]:
+            for number, line in enumerate(lines, 1):
+                if line.strip():
+                    yield _message(number, line)
+                progress.advance(bar)
+
+        return memory.import_messages(messages())
 
 
 def export_file(memory: RemoteMemory, file: Path) -> None:
@@ -52,7 +61,7 @@ def export_file(memory: RemoteMemory, file: Path) -> None:
 
 def _message(number: int, line: bytes) -> Message:
     try:
-        row: dict[str, Any] = json.loads(line)
+        row: dict[str, Any] = json.loads(line.decode())
         message = (
             _simple(row) if "content" in row else wire.message_from_proto(json_format.ParseDict(row, pb.Message()))
         )
