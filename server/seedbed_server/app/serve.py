@@ -20,8 +20,6 @@ def run(settings: Settings, ready_fd: int | None, console: Console) -> int:
     """Run the server until it is told to stop; returns the exit code."""
     # What people wrote is for the user of the server alone; the children inherit it.
     os.umask(0o077)
-    # gRPC's own lines would stand between those of the log, in another form.
-    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     configure(settings.log_format)
     try:
         with ThreadPoolExecutor(1) as beside:

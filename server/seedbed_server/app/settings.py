@@ -156,12 +156,13 @@ def _typed(name: str, default: Any, value: Any) -> Any:
     if isinstance(default, (int, float)):
         kind = type(default)
         try:
-            if isinstance(value, bool) or kind(value) != float(value):
-                raise ValueError  # noqa: TRY301 - one error for all that is no number
-            return kind(value)
+            number = None if isinstance(value, bool) else kind(value)
         except (TypeError, ValueError, OverflowError):
-            # NaN comes here too: it equals nothing.
-            raise SettingsError(f"{name}: is not {'a whole number' if kind is int else 'a number'}") from None
+            number = None
+        # NaN is refused here too: it equals nothing.
+        if number is None or number != float(value):
+            raise SettingsError(f"{name}: is not {'a whole number' if kind is int else 'a number'}")
+        return number
     if not isinstance(value, (str, Path)):
         raise SettingsError(f"{name}: is not a text")
     return str(value) if isinstance(default, str) else Path(value)

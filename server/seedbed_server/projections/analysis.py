@@ -55,7 +55,9 @@ _HAN = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u309f\u30a0-\u30ff\u3100-\u312f\u31f0-\u31ff\uac00-\ud7af" + _HAN
 )
-_WORD = rf"(?:[^\W_][{MARKS}]*)+"
+# Letters and digits with their marks. Each run is taken in one step and never given back: a step for each character
+# would hold every other thread for seconds over a megabyte without a space.
+_WORD = rf"[^\W_]++(?:[{MARKS}]++[^\W_]*+)*+"
 _TOKEN = re.compile(
     rf"(?P<words>{_WORD}(?:[-_.'/:@&]{_WORD})*[+#]{{0,3}})|(?P<symbol>[\u2190-\u2bff\U0001f000-\U0001faff])(?P=symbol)*"
 )

@@ -176,7 +176,9 @@ class ListMemoriesRequest(google.protobuf.message.Message):
     namespace: builtins.str
     """The namespace."""
     page_size: builtins.int
-    """At most this many; default 100, also for 0; more than 1000 is 1000."""
+    """At most this many; default 100, also for 0; more than 1000 is 1000. A page
+    may hold fewer, to stay under the message size limit.
+    """
     page_token: builtins.str
     """From the response before."""
     def __init__(
