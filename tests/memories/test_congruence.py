@@ -41,7 +41,9 @@ recency = st.one_of(
 variants: st.SearchStrategy[Variant] = st.one_of(
     recency,
     st.builds(
-        lambda parts, most: Hybrid(*parts, max_tokens=most), st.lists(recency, min_size=1, max_size=3), st.integers(0, 400)
+        lambda parts, most: Hybrid(*parts, max_tokens=most),
+        st.lists(recency, min_size=1, max_size=3),
+        st.integers(0, 400),
     ),
 )
 budgets = st.one_of(st.none(), st.integers(0, 400))

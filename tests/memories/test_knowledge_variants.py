@@ -116,8 +116,23 @@ def test_notes_are_bounded_and_have_sources(story: RemoteMemory) -> None:
 
 def test_a_thousand_mentions_make_a_bounded_note(ready: Serving) -> None:
     """However much is said of somebody, a note stays a line."""
-    foods = ["rice", "tea", "bread", "soup", "figs", "plums", "cheese", "honey", "lentils", "noodles", "olives", "beans"]
-    memory = told(ready, *[("Tom", f"Maya likes {food}. Maya visited Porto {n} times.") for n, food in enumerate(foods)])
+    foods = [
+        "rice",
+        "tea",
+        "bread",
+        "soup",
+        "figs",
+        "plums",
+        "cheese",
+        "honey",
+        "lentils",
+        "noodles",
+        "olives",
+        "beans",
+    ]
+    memory = told(
+        ready, *[("Tom", f"Maya likes {food}. Maya visited Porto {n} times.") for n, food in enumerate(foods)]
+    )
     (note,) = items(memory.seed("Tell me about Maya", variant=Entity(max_entities=1, recent=0)), "note")
     assert len(note.text) < 400
     assert note.text.count(";") < 6

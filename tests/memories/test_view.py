@@ -41,7 +41,9 @@ def small_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "_FIRST_READ", 1)
 
 
-async def both(log: Log, transcript: list[Message], part: Buffer | Window | TokenBuffer, most: int | None) -> list[Seed]:
+async def both(
+    log: Log, transcript: list[Message], part: Buffer | Window | TokenBuffer, most: int | None
+) -> list[Seed]:
     """The seed as the server shows it, and as it is made of the whole session."""
     name = next(_names)
     await log.append("", name, "default", transcript, create=NewMemory(part, PIN))

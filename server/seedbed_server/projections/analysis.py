@@ -38,14 +38,11 @@ _CATEGORIES = tuple(map(unicodedata.category, map(chr, range(0x20000))))
 
 def _marks() -> str:
     """All combining marks, as the inside of a character class: they belong to the word they follow."""
-    runs: list[list[int]] = []
-    for point, category in enumerate(_CATEGORIES):
-        if category.startswith("M"):
-            if runs and runs[-1][1] == point - 1:
-                runs[-1][1] = point
-            else:
-                runs.append([point, point])
-    return "".join(f"{chr(first)}-{chr(last)}" for first, last in runs) + "\U000e0100-\U000e01ef"
+    marks = {point for point, category in enumerate(_CATEGORIES) if category in {"Mn", "Mc", "Me"}}
+    first = sorted(point for point in marks if point - 1 not in marks)
+    last = sorted(point for point in marks if point + 1 not in marks)
+    runs = zip(first, last, strict=True)
+    return "".join(f"{chr(begin)}-{chr(end)}" for begin, end in runs) + "\U000e0100-\U000e01ef"
 
 
 MARKS = _marks()
