@@ -7,7 +7,6 @@ import itertools
 import json
 import re
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -43,7 +42,10 @@ _names = (f"summed-{n}" for n in itertools.count())
 
 def turns(count: int, first: int = 1) -> list[Message]:
     people = ("Maya", "Juno")
-    return [said(f"Fact number {n}: the train to Porto leaves at {n} o'clock.", people[n % 2]) for n in range(first, first + count)]
+    return [
+        said(f"Fact number {n}: the train to Porto leaves at {n} o'clock.", people[n % 2])
+        for n in range(first, first + count)
+    ]
 
 
 def summaries(seed: Seed) -> list[Item]:
