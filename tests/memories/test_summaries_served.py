@@ -29,7 +29,6 @@ from seedbed import (
     Vector,
     Window,
 )
-from seedbed.client import RemoteMemory
 from seedbed_server.app.lifecycle import running
 from seedbed_server.app.settings import Settings
 from seedbed_server.memories import summaries as room
