@@ -35,7 +35,6 @@ HOMES = {
     "google": {"rpc"},
     "typer": {"app"},
     "rich": {"app"},
-    "structlog": {"app"},
     "numpy": {"models", "projections", "recall", "processes"},
 }
 HEAVY = ("torch", "transformers", "spacy", "thinc", "chromadb", "sentence_transformers")

@@ -1,7 +1,7 @@
 """From text to the terms that lexical search compares.
 
-The same text always gives the same terms, in time linear in its length, and a
-query is analysed by the very same function. Rules, in order:
+The same text always gives the same terms, in time that is linear in its length
+and bounded, and a query is analysed by the very same function. Rules, in order:
 
 - NFKC and case folding; invisible joiners go; a zero-width space is a space.
 - A word in Latin script becomes its English Snowball stem; where accents can be
@@ -23,7 +23,12 @@ from itertools import pairwise
 
 import Stemmer
 
-FINGERPRINT = f"terms-1/snowball-english-{Stemmer.version()}"
+FINGERPRINT = f"terms-2/snowball-english-{Stemmer.version()}"
+HEAD, TAIL = 128 * 1024, 16 * 1024
+"""Code points of a longer text that are analysed, at its beginning and its end: some tenths of a second at most.
+
+What the encoder reads of a message is about as long (32,768 tokens).
+"""
 MAX_TERM = 64  # code points; a longer run (base64, hashes) is known by its beginning
 
 
@@ -73,7 +78,12 @@ _local = threading.local()
 
 
 def terms(text: str) -> list[str]:
-    """Return the terms of ``text`` in their order, repeated as often as they stand there. None holds a space."""
+    """Return the terms of ``text`` in their order, repeated as often as they stand there. None holds a space.
+
+    Of a text longer than HEAD and TAIL together only these are read.
+    """
+    if len(text) > HEAD + TAIL:
+        text = f"{text[:HEAD]}\n{text[-TAIL:]}"
     stem = _stemmer()
     found: list[str] = []
     for match in _TOKEN.finditer(normalise(text)):
