@@ -1,7 +1,5 @@
 """A server with the real guards, and behaviours that a test chooses."""
 
-
-
 from __future__ import annotations
 
 import asyncio
