@@ -32,10 +32,9 @@ HOMES = {
     "grpc_health": {"rpc"},
     "grpc_reflection": {"rpc"},
     "grpc_status": {"rpc"},
-    "google": {"rpc"},
+    "google": {"app", "rpc"},  # app: files hold the JSON form of the contract
     "typer": {"app"},
     "rich": {"app"},
-    "structlog": {"app"},
     "numpy": {"models", "projections", "recall", "processes"},
 }
 HEAVY = ("torch", "transformers", "spacy", "thinc", "chromadb", "sentence_transformers")

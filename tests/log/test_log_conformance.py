@@ -540,7 +540,9 @@ class TestReads:
         assert await log.alive(key, [10, 3, 4, 3, 99, 0]) == {10: "i10", 3: "i3"}
         assert await log.alive_ids(key, ["i4", "i5", "nope"]) == {"i5": 5}
         assert set(await log.sizes(key, [10, 3, 4])) == {10, 3}
-        assert await log.alive(key + 100, [1]) == await log.alive_ids(key, []) == await log.sizes(key, []) == {}
+        assert await log.alive(key + 100, [1]) == {}
+        assert await log.alive_ids(key, []) == {}
+        assert await log.sizes(key, []) == {}
 
     async def test_where_the_log_stood_at_a_time(self, log: Log) -> None:
         """For every moment around every message, with gaps where some were erased."""
@@ -566,6 +568,13 @@ class TestReads:
         assert await log.by_seqs(key, []) == {}
         assert await log.by_seqs(key + 100, [1]) == {}
         assert len(await log.by_seqs(key, range(1, 2000))) == 9
+
+    async def test_alive(self, log: Log, key: int) -> None:
+        """The ids of what ``by_seqs`` finds."""
+        for seqs in ([10, 3, 4, 3, 99, 0], [], range(1, 2000)):
+            found = await log.by_seqs(key, seqs)
+            assert await log.alive(key, seqs) == {seq: message.id for seq, message in found.items()}
+        assert await log.alive(key + 100, [1]) == {}
 
     async def test_by_ids(self, log: Log, key: int) -> None:
         """Only those alive, of this memory."""

@@ -7,7 +7,6 @@ import itertools
 import json
 import re
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,6 +31,8 @@ from seedbed import (
 )
 from seedbed_server.app.lifecycle import running
 from seedbed_server.app.settings import Settings
+from seedbed_server.memories import summaries as room
+from seedbed_server.models import llm
 from tests.serving import PATIENCE, Serving, said, until
 
 PIN = "You are Juno. Be kind."
@@ -125,15 +126,16 @@ def test_a_summary_is_summed_again_not_appended_to(ready: Serving) -> None:
     assert summary.text.count("\n") < 60
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
-@given(budget=st.integers(0, 700), data=st.data())
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@given(budget=st.integers(0, 400), data=st.data())
 def test_summary_pin_and_tail_stay_in_the_budget(ready: Serving, budget: int, data: st.DataObject) -> None:
     """Always; and from the room of a few lines on, the summary is there whenever something is hidden."""
     memory = ready.client.memory(next(_names), SummaryBuffer(budget), system=PIN)
-    long = st.builds(lambda n: said("the rain in Porto is warm, " * n, "Maya"), st.integers(1, 60))
+    long = st.builds(lambda n: said("the rain in Porto is warm, " * n, "Maya"), st.integers(1, 20))
     short = st.sampled_from(turns(3))
-    transcript = data.draw(st.lists(st.one_of(long, short), min_size=1, max_size=14))
+    transcript = data.draw(st.lists(st.one_of(long, short), min_size=1, max_size=10))
     memory.write(transcript)
+    assert memory.seed().tokens <= budget
     seed = whole(memory)
     assert seed.tokens <= budget
     if budget > 200:
@@ -214,8 +216,11 @@ async def client(endpoint: Endpoint, tmp_path_factory: pytest.TempPathFactory) -
         llm_model="scripted",
         llm_api_key="sk-canary",
     )
-    async with running(settings) as server, AsyncClient(f"127.0.0.1:{server.port}", timeout=30.0) as client:
-        yield client
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(llm, "PAUSE", 0.01)
+        patch.setattr(room, "PATIENCE", 0.3)
+        async with running(settings) as server, AsyncClient(f"127.0.0.1:{server.port}", timeout=30.0) as client:
+            yield client
 
 
 async def test_a_language_model_writes_the_summary(endpoint: Endpoint, client: AsyncClient) -> None:
@@ -230,12 +235,21 @@ async def test_a_language_model_writes_the_summary(endpoint: Endpoint, client: A
     assert any("Summary so far:\nTrains 1, 2, 3, 4, 5, 6, 7, 8." in asked for asked in endpoint.asked)
 
 
-@pytest.mark.parametrize("mood", ["drops", "errs", "babbles", "hangs"])
-@pytest.mark.parametrize("variant", [Summary(threshold=2), SummaryBuffer(500), Hybrid(Summary(threshold=2), Window(2))])
+@pytest.mark.parametrize(
+    ("mood", "variant"),
+    [
+        ("drops", Summary(threshold=2)),
+        ("errs", Summary(threshold=2)),
+        ("babbles", Summary(threshold=2)),
+        ("hangs", Summary(threshold=2)),
+        ("hangs", SummaryBuffer(500)),
+        ("drops", Hybrid(Summary(threshold=2), Window(2))),
+    ],
+)
 async def test_while_it_fails_nothing_is_lost_and_then_it_recovers(
     endpoint: Endpoint, client: AsyncClient, mood: str, variant: Summary | SummaryBuffer | Hybrid
 ) -> None:
-    """The seed comes, says which part is degraded, and shows in full what no summary covers; later the summary comes."""
+    """The seed comes, names the degraded part, and shows in full what no summary covers; later the summary comes."""
     memory = client.memory(next(_names), variant, system=PIN)
     endpoint.mood = mood
     endpoint.release.clear()
@@ -265,8 +279,8 @@ async def test_while_it_fails_nothing_is_lost_and_then_it_recovers(
 async def recovered(memory: AsyncRemoteMemory) -> Seed:
     """The first seed that is whole again."""
     async with asyncio.timeout(PATIENCE):
-        while (seed := await memory.seed()).degraded:
-            await asyncio.sleep(0.1)
+        while (seed := await memory.seed()).degraded:  # each waits for the summary a little
+            pass
     return seed
 
 

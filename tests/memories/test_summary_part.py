@@ -28,7 +28,7 @@ class Joining:
         return Draft(text, (*(before.sources if before else ()), *((m.seq, m.id) for m in block)))
 
 
-@pytest.mark.parametrize("variant", [Summary(2), SummaryBuffer(60)])
+@pytest.mark.parametrize("variant", [Summary(2), SummaryBuffer(150)])
 async def test_a_summary_of_something_erased_is_not_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variant: Summary | SummaryBuffer
 ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +16,9 @@ from seedbed_server.errors import PartUnavailableError
 from seedbed_server.projections.lexical import Lexical, TermRow
 from seedbed_server.recall import memories, search
 from seedbed_server.recall.memories import TAIL_CHARACTERS, TAIL_ENCODED
+from seedbed_server.recall.postings import Postings
 
 from .rooms import Room, StandInEncoder, StandInIndex, scores, texts
-
 
 PATIENCE = 30.0
 
@@ -186,6 +186,34 @@ async def test_a_cancelled_search_leaves_the_memory_whole(room: Room) -> None:
         assert scores(await other) == expected
         async with room.hot.current(record) as (memory, complete):
             assert (memory.seqs.tolist(), complete) == (list(range(1, 31)), True)
+
+
+async def test_the_next_search_waits_for_what_a_cancelled_one_began(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cancelled while a thread is adding its rows: nobody has the memory before these are all there."""
+    await room.write("m", *numbered(20))
+    expected = scores(await room.search("m", "number7 thing3"))
+    room.forget_all_hot()
+    entered, release = threading.Event(), threading.Event()
+    add = Postings.add
+
+    def held(self: Postings, terms: Sequence[str]) -> None:
+        add(self, terms)
+        entered.set()
+        assert release.wait(60)
+
+    monkeypatch.setattr(Postings, "add", held)
+    cancelled = asyncio.create_task(room.search("m", "number7 thing3"))
+    await asyncio.to_thread(entered.wait)
+    cancelled.cancel()
+    following = asyncio.create_task(room.search("m", "number7 thing3"))
+    for _ in range(50):
+        await asyncio.sleep(0)
+    release.set()
+    assert scores(await following) == expected
+    with pytest.raises(asyncio.CancelledError):
+        await cancelled
 
 
 async def test_a_cancelled_search_keeps_the_memory_until_its_thread_is_done(

@@ -61,7 +61,9 @@ def test_no_process_connects_outward(ready: Serving) -> None:
     memory = ready.client.memory("outbound", Summary(threshold=2), system="Be kind.")
     with sockets_of(ready) as seen:
         for n in range(12):
-            memory.write([Message.user(f"Maya met Tom Hale in Porto on day {n}. See https://example.org/{n}", name="Maya")])
+            memory.write(
+                [Message.user(f"Maya met Tom Hale in Porto on day {n}. See https://example.org/{n}", name="Maya")]
+            )
         ready.applied("outbound")
         assert memory.recall("Who met Tom Hale?").hits
         hybrid = Hybrid(Window(2), Vector(), KnowledgeGraph(), Summary(threshold=2))
@@ -100,5 +102,9 @@ def test_the_hook_would_tell(tmp_path: Path) -> None:
 
 def test_loopback_is_told_from_the_rest() -> None:
     """The pattern that the test rests on."""
-    assert all(_LOCAL.match(a) for a in ("('127.0.0.1', 7700)", "'127.0.0.1'", "b'localhost'", "'/tmp/x'", "('::1', 1, 0, 0)"))
-    assert not any(_LOCAL.match(a) for a in ("('192.0.2.1', 9)", "'example.org'", "b'example.org'", "('2001:db8::1', 1, 0, 0)"))
+    assert all(
+        _LOCAL.match(a) for a in ("('127.0.0.1', 7700)", "'127.0.0.1'", "b'localhost'", "'/tmp/x'", "('::1', 1, 0, 0)")
+    )
+    assert not any(
+        _LOCAL.match(a) for a in ("('192.0.2.1', 9)", "'example.org'", "b'example.org'", "('2001:db8::1', 1, 0, 0)")
+    )

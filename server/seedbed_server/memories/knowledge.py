@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from heapq import nlargest
 
 from seedbed.seeds import Item, Shown
 from seedbed.variants import Entity as EntityVariant
@@ -22,8 +23,8 @@ from seedbed_server.projections.triples import Fact
 # Messages in which those who are spoken of are looked for, when the query names nobody.
 _LOOK_BACK = 4
 _FACTS_PER_NOTE = 6
-# Messages that a note or a fact names as its sources, the newest ones; all of them are in the graph.
-_SOURCES = 20
+# Messages that a note or a fact is shown with, the newest: who is spoken of every day stands on thousands.
+_SOURCES = 16
 # The most notes and facts that a seed shows, whatever its variant says.
 _MOST = 1000
 # How long a seed waits for messages written just now to be read, in seconds. Reading a turn takes some milliseconds.
@@ -76,32 +77,49 @@ class KnowledgePart:
         return graph.entities_in(" ".join(f"{message.text} , {message.name} ," for message in reversed(last)))
 
     async def _facts(self, view: View, facts: Sequence[Fact]) -> tuple[Item, ...]:
-        sources = await self.log.alive(view.key, sorted({seq for fact in facts for seq in fact.seqs}))
-        items = [_fact_item(fact, sources, rank) for rank, fact in enumerate(facts)]
+        alive = await self._alive(view, [fact.seqs for fact in facts])
+        items = [_fact_item(fact, alive, rank) for rank, fact in enumerate(facts)]
         return tuple(item for item in items if item.source_ids)
 
     async def _notes(self, view: View, graph: MemoryGraph, entities: Sequence[Entity], facts: int) -> tuple[Item, ...]:
-        sources = await self.log.alive(view.key, sorted({seq for entity in entities for seq in entity.seqs}))
+        around = [
+            [ranked.fact for ranked in graph.facts_around([entity.id], facts, hops=1)] if facts else []
+            for entity in entities
+        ]
+        sources = [entity.seqs for entity in entities] + [fact.seqs for known in around for fact in known]
+        alive = await self._alive(view, sources)
         items = []
-        for rank, entity in enumerate(entities):
-            known = [ranked.fact for ranked in graph.facts_around([entity.id], facts, hops=1)] if facts else []
-            supported = [fact for fact in known if any(seq in sources for seq in fact.seqs)]
-            items.append(_note_item(entity, supported, sources, rank))
+        for rank, (entity, known) in enumerate(zip(entities, around, strict=True)):
+            supported = [fact for fact in known if _ids(fact.seqs, alive)]
+            items.append(_note_item(entity, supported, alive, rank))
         return tuple(item for item in items if item.source_ids)
 
+    async def _alive(self, view: View, sources: Sequence[Collection[int]]) -> dict[int, str]:
+        """The ids, by seq, of those sources that are shown and in the log."""
+        return await self.log.alive(view.key, sorted({seq for seqs in sources for seq in _shown(seqs)}))
 
-def _fact_item(fact: Fact, sources: dict[int, str], rank: int) -> Item:
+
+def _shown(seqs: Collection[int]) -> list[int]:
+    """The sources that a note or a fact is shown with, oldest first."""
+    return sorted(nlargest(_SOURCES, seqs))
+
+
+def _ids(seqs: Collection[int], alive: dict[int, str]) -> tuple[str, ...]:
+    return tuple(alive[seq] for seq in _shown(seqs) if seq in alive)
+
+
+def _fact_item(fact: Fact, alive: dict[int, str], rank: int) -> Item:
     return Item(
         origin="knowledge_graph",
         kind="fact",
         text=sentence(fact),
         time=datetime.fromtimestamp(fact.last_said, UTC),
         score=1.0 / (rank + 1),
-        source_ids=_newest(fact.seqs, sources),
+        source_ids=_ids(fact.seqs, alive),
     )
 
 
-def _note_item(entity: Entity, facts: Sequence[Fact], sources: dict[int, str], rank: int) -> Item:
+def _note_item(entity: Entity, facts: Sequence[Fact], alive: dict[int, str], rank: int) -> Item:
     said = [sentence(fact) for fact in facts]
     if entity.mention_count:
         since = day(datetime.fromtimestamp(entity.first_seen, UTC))
@@ -114,13 +132,8 @@ def _note_item(entity: Entity, facts: Sequence[Fact], sources: dict[int, str], r
         text=f"{entity.name} ({entity.type}){': ' if said else ''}{'; '.join(said)}",
         time=datetime.fromtimestamp(entity.last_seen, UTC),
         score=1.0 / (rank + 1),
-        source_ids=_newest(entity.seqs, sources),
+        source_ids=_ids(entity.seqs, alive),
     )
-
-
-def _newest(seqs: Iterable[int], sources: dict[int, str]) -> tuple[str, ...]:
-    """The ids of the newest of the messages that are alive, oldest first."""
-    return tuple(sources[seq] for seq in sorted(seqs) if seq in sources)[-_SOURCES:]
 
 
 def _seconds(time: datetime | None) -> float | None:

@@ -122,8 +122,8 @@ def _items(origin: str, found: Checkpoint | None, max_tokens: int | None) -> tup
 def _within(item: Item, max_tokens: int) -> Item:
     """The item cut until it takes at most ``max_tokens`` as it is quoted, with the lines around it."""
     room = max_tokens - count(f"\n\n{HEADER}\n{SECTIONS[item.kind]}\n") - PER_MESSAGE
-    limit = room
-    while (over := count(quote(item)) - room) > 0 and limit > 0:
-        limit -= over
+    limit = count(item.text)
+    while (cost := count(quote(item))) > max(0, room):
+        limit = min(limit - 1, limit * room // cost)
         item = replace(item, text=cut(item.text, limit))
     return item

@@ -10,7 +10,6 @@ from seedbed.variants import Vector
 from seedbed_server.memories.view import Answer, View
 from seedbed_server.recall import Found, Recall, Search
 
-
 # The most messages that a seed recalls, whatever its variant says.
 MOST_HITS = 1000
 

@@ -94,6 +94,7 @@ class HotMemory:
         self._context = Growing(np.float32, dimensions)
         self._chunks = Growing(np.float32, dimensions)
         self._chunk_rows = Growing(np.intp)
+        self._everything: Layout | None = None
 
     def __len__(self) -> int:
         return len(self._seqs)
@@ -115,6 +116,7 @@ class HotMemory:
         first = len(self)
         for row in rows:
             self.postings.add((*row.name, *row.terms))
+        self._everything = None
         self._seqs.extend([row.seq for row in rows])
         self._session_of.extend([self._sessions.setdefault(row.session, len(self._sessions)) for row in rows])
         self._name_of.extend([self._names.setdefault(row.name, len(self._names)) for row in rows])
@@ -150,12 +152,20 @@ class HotMemory:
 
     def layout(self, session: str, upto_seq: int | None) -> Layout:
         """Return how the rows stand; alive are those of ``session`` (empty: of all) up to ``upto_seq``."""
+        if not session and (upto_seq is None or not len(self) or upto_seq >= self.seqs[-1]):
+            return self._whole()
         alive = np.ones(len(self), dtype=np.bool_)
         if session:
             alive &= self._session_of.view == self._sessions.get(session, -1)
         if upto_seq is not None:
             alive &= self.seqs <= upto_seq
         return Layout(self._session_of.view, alive)
+
+    def _whole(self) -> Layout:
+        """The layout with every row alive: what most searches ask for. Kept, since its parts are worked out once."""
+        if self._everything is None:
+            self._everything = Layout(self._session_of.view, np.ones(len(self), dtype=np.bool_))
+        return self._everything
 
     def cosines(self, query: Matrix, layout: Layout) -> Floats:
         """Cosine of the query, shape (dimensions,), with each row in its context; shape (n,).

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from seedbed_server.recall.layout import Floats, Layout
+from seedbed_server.recall.layout import Floats, Layout, Rows
 
 K1 = 1.2
 B = 1.0
@@ -31,6 +31,7 @@ class Postings:
         self._terms: dict[str, tuple[array[int], array[int]]] = {}
         self._lengths = array("i")
         self._count = 0
+        self._spread_lengths: tuple[Layout, Floats] | None = None
 
     def __len__(self) -> int:
         return len(self._lengths)
@@ -54,7 +55,7 @@ class Postings:
         """Score every row against the query's terms; shape (n,), each in [0, 1), 0 where not alive."""
         rows = np.flatnonzero(layout.alive)
         total = len(rows) + PSEUDO
-        lengths = layout.spread(rows, np.array(self._lengths, dtype=np.float64)[rows])
+        lengths = self._lengths_in(layout, rows)
         mean = max(float(lengths[rows].mean()), 1e-9) if len(rows) else 1.0
         norm = K1 * (1 - B + B * lengths / mean)
         scores = np.zeros(len(self))
@@ -66,6 +67,13 @@ class Postings:
             most += idf
             scores[found] += idf * counts[found] / (counts[found] + norm[found])
         return scores / max(most, 1e-9)
+
+    def _lengths_in(self, layout: Layout, rows: Rows) -> Floats:
+        """The lengths of messages with their neighbours'; kept for the layout that was asked for last."""
+        if self._spread_lengths is None or self._spread_lengths[0] is not layout:
+            spread = layout.spread(rows, np.array(self._lengths, dtype=np.float64)[rows])
+            self._spread_lengths = (layout, spread)
+        return self._spread_lengths[1]
 
     def _spread(self, term: str, layout: Layout) -> Floats:
         rows, counts = self._terms.get(term, (array("i"), array("i")))
