@@ -32,7 +32,7 @@ HOMES = {
     "grpc_health": {"rpc"},
     "grpc_reflection": {"rpc"},
     "grpc_status": {"rpc"},
-    "google": {"rpc"},
+    "google": {"app", "rpc"},  # app: files hold the JSON form of the contract
     "typer": {"app"},
     "rich": {"app"},
     "numpy": {"models", "projections", "recall", "processes"},

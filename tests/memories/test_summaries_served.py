@@ -29,7 +29,6 @@ from seedbed import (
     Vector,
     Window,
 )
-from seedbed.client import RemoteMemory
 from seedbed_server.app.lifecycle import running
 from seedbed_server.app.settings import Settings
 from seedbed_server.memories import summaries as room
@@ -250,7 +249,7 @@ async def test_a_language_model_writes_the_summary(endpoint: Endpoint, client: A
 async def test_while_it_fails_nothing_is_lost_and_then_it_recovers(
     endpoint: Endpoint, client: AsyncClient, mood: str, variant: Summary | SummaryBuffer | Hybrid
 ) -> None:
-    """The seed comes, says which part is degraded, and shows in full what no summary covers; later the summary comes."""
+    """The seed comes, names the degraded part, and shows in full what no summary covers; later the summary comes."""
     memory = client.memory(next(_names), variant, system=PIN)
     endpoint.mood = mood
     endpoint.release.clear()
@@ -280,8 +279,8 @@ async def test_while_it_fails_nothing_is_lost_and_then_it_recovers(
 async def recovered(memory: AsyncRemoteMemory) -> Seed:
     """The first seed that is whole again."""
     async with asyncio.timeout(PATIENCE):
-        while (seed := await memory.seed()).degraded:
-            await asyncio.sleep(0.1)
+        while (seed := await memory.seed()).degraded:  # each waits for the summary a little
+            pass
     return seed
 
 

@@ -142,7 +142,7 @@ def test_any_parts_make_one_seed_under_one_budget(
     assert [known for known, times in told.items() if times > 1] == []
     shown = [i for entry in seed.entries for i in entry.items if i.kind in ("recalled", "message")]
     assert len({i.source_ids for i in shown}) == len(shown)
-    recent = [i.time for e in seed.entries for i in e.items if i.kind == "message"]
+    recent = [i.time for e in seed.entries for i in e.items if i.kind == "message" and i.time]
     assert recent == sorted(recent)
     shows_recent = any(not isinstance(p, Vector | Custom) for p in parts)
     if shows_recent and most > 200:

@@ -137,7 +137,7 @@ async def test_a_write_while_messages_are_read_is_not_forgotten(room: Room) -> N
     room.log.reading = write
     room.log.append(1, "two")
     async with asyncio.timeout(5):
-        while len(room.log.memories[1]) < 42:  # noqa: ASYNC110 - the log has no event for it
+        while len(room.log.memories[1]) < 42:
             await asyncio.sleep(0.001)
     await room.settled()
     assert await room.notes.rows() == room.expected()

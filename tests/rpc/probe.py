@@ -1,7 +1,5 @@
 """A server with the real guards, and behaviours that a test chooses."""
 
-# ruff: noqa: N802 - the names are the contract's
-
 from __future__ import annotations
 
 import asyncio

@@ -146,6 +146,6 @@ async def test_altered_bytes_are_answered_in_the_words_of_the_contract(
             else:
                 await raw.unary_unary(path)(request, metadata=token, timeout=30)
         except grpc.aio.AioRpcError as error:
-            assert error.code().name not in FAULTS, f"call {at}, {rpc.name}: {error!r} {request!r}"  # noqa: PT017
+            assert error.code().name not in FAULTS, f"call {at}, {rpc.name}: {error!r} {request!r}"
             codes.add(error.code().name)
     assert "INVALID_ARGUMENT" in codes

@@ -11,6 +11,8 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from seedbed.v1 import memory_service_pb2 as pb
 from seedbed.v1.message_pb2 import ContentPart, Message
+from seedbed.wire import WireError
+from seedbed_server.errors import InvalidFieldError
 from seedbed_server.rpc import checks
 from seedbed_server.rpc.guards import Access
 from seedbed_server.rpc.paging import ROWS, page
@@ -133,8 +135,8 @@ async def test_a_page_reads_little_at_a_time_and_says_whether_more_comes(size: i
 
 def test_what_the_reading_refuses_has_the_path_in_the_request() -> None:
     """The messages' own reading knows no place of theirs."""
-    with pytest.raises(checks.InvalidFieldError) as caught, checks._below("messages[2]"):
-        raise checks.wire.WireError("parts[0]", "lies")
+    with pytest.raises(InvalidFieldError) as caught, checks._below("messages[2]"):
+        raise WireError("parts[0]", "lies")
     assert caught.value.path == "messages[2].parts[0]"
 
 

@@ -67,7 +67,7 @@ async def test_a_write_whose_answer_was_lost_is_stored_once(trips: Caller, memor
         try:
             await trips("Write", request, within=0.001 * (1 + at % 4))
         except grpc.aio.AioRpcError as error:
-            assert error.code() is grpc.StatusCode.DEADLINE_EXCEEDED  # noqa: PT017
+            assert error.code() is grpc.StatusCode.DEADLINE_EXCEEDED
             lost += 1
         await trips("Write", request)
     found = await trips.read(memory)

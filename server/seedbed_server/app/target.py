@@ -55,7 +55,7 @@ class Target:
         if not (self.ca or self.cert):
             return self.tls
         try:
-            roots, certificate, key = (path and path.read_bytes() for path in (self.ca, self.cert, self.key))
+            roots, certificate, key = (path.read_bytes() if path else None for path in (self.ca, self.cert, self.key))
         except OSError as error:
             err.print(f"[red]{error.filename}[/red] cannot be read: {error.strerror}")
             raise typer.Exit(USAGE) from None
