@@ -18,6 +18,9 @@ from seedbed.results import Recall
 from seedbed_server.app.demo import LAST_SESSION, conversation
 from tests.serving import PARTS, Serving, said, serving, until
 
+# Each starts a server, or several, and waits for its models.
+pytestmark = pytest.mark.timeout(600)
+
 MEMORY = "demo"
 QUERIES = (
     "Where does Maya live now?",
