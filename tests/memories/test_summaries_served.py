@@ -7,7 +7,6 @@ import itertools
 import json
 import re
 from collections.abc import AsyncIterator
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -21,7 +20,6 @@ from seedbed import (
     Item,
     KnowledgeGraph,
     Message,
-    RemoteMemory,
     Seed,
     Summary,
     SummaryBuffer,
