@@ -37,8 +37,8 @@ def test_each_source_overrules_the_one_before(tmp_path: Path, monkeypatch: pytes
 def test_every_setting_can_come_from_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And is of its type then."""
     values = {
-        "listen": "127.0.0.1:1", "data_dir": "d", "models_dir": "m", "tokens_file": "t", "tls_cert": "c", "tls_key": "k",
-        "tls_client_ca": "ca", "max_calls": "3", "max_message_mb": "4", "drain_seconds": "1.5", "hot_memory_mb": "5",
+        "listen": "127.0.0.1:1", "data_dir": "d", "models_dir": "m", "tokens_file": "t", "tls_cert": "c",
+        "tls_key": "k", "tls_client_ca": "ca", "max_calls": "3", "max_message_mb": "4", "drain_seconds": "1.5", "hot_memory_mb": "5",
         "min_free_mb": "6", "worker_threads": "2", "llm_url": "http://127.0.0.1", "llm_model": "x", "llm_api_key": "y",
         "log_format": "json",
     }  # fmt: skip
@@ -76,7 +76,7 @@ def test_what_cannot_work_is_refused_by_name(tmp_path: Path, text: str, said: st
 
 def test_a_config_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     """Rather than started without."""
-    with pytest.raises(SettingsError, match="nowhere.toml cannot be read"):
+    with pytest.raises(SettingsError, match=r"nowhere\.toml cannot be read"):
         load(tmp_path / "nowhere.toml")
 
 
@@ -146,7 +146,7 @@ def test_a_tokens_file_that_does_not_say_what_it_opens_is_refused(tmp_path: Path
 
 def test_a_tokens_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
     """By name."""
-    with pytest.raises(SettingsError, match="nowhere.toml"):
+    with pytest.raises(SettingsError, match=r"nowhere\.toml"):
         read_tokens(tmp_path / "nowhere.toml")
 
 

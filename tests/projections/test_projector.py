@@ -295,6 +295,27 @@ async def test_rebuild_of_one_memory(room: Room) -> None:
     assert await room.notes.rows() == room.expected()
 
 
+async def test_a_rebuild_does_not_wait_for_a_part(room: Room) -> None:
+    """It is committed while the store cannot be opened, and carried out when it can."""
+    room.log.append(1, "a", "b")
+    await room.settled()
+    room.notes.opened = [PartUnavailableError("shelf") for _ in range(10_000)]
+    room.notes.on_prepare = _unavailable
+    room.log.append(1, "c")
+    async with asyncio.timeout(20):
+        await room.projector.rebuild(1)
+    assert room.projector.applied(1) == {"notes": 0}
+    assert room.notes.opened
+    room.notes.opened.clear()
+    room.notes.on_prepare = lambda _: None
+    await room.settled()
+    assert await room.notes.rows() == room.expected()
+
+
+def _unavailable(_: Sequence[Batch]) -> None:
+    raise PartUnavailableError("shelf")
+
+
 async def test_deleted_memory_leaves_nothing(room: Room) -> None:
     """Its rows and its cursor go, and the receipt counts them."""
     room.log.append(1, "a", "b")

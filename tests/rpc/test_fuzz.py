@@ -21,7 +21,8 @@ LARGEST = 2**31 - 1
 WORDS = (
     "", "maya", "default", "a", "Where does Maya live?", "Oslo", " ", "\u200b", "a\x00b", "../../x", "x" * 256,
     "x" * 257, "Ü" * 128, "🔥", "東京", "e\u0301", "\u202eabc", "'; drop table message", 'x") or ("1"="1', "-1", "0",
-    'C++ AND key:val "', "seedbed.x", "variant", "system", "lexical", "vectors", "2026-03-29T02:30:00", "x" * 5000, "(" * 2000,
+    'C++ AND key:val "', "seedbed.x", "variant", "system", "lexical", "vectors", "2026-03-29T02:30:00",
+    "x" * 5000, "(" * 2000,
 )  # fmt: skip
 INTS = (0, 0, 1, 2, 3, 10, 100, 1000, 1001, -1, LARGEST, -LARGEST - 1)
 LONGS = (0, 1, 2, 5, 1000, 2**31, 2**53 + 1, 1_700_000_000, 253_402_300_799, 253_402_300_800, 2**63 - 1)

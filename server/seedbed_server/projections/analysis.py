@@ -54,11 +54,11 @@ _UNSPACED = (
 )
 # Letters and digits with their marks. Each run is taken in one step and never given back: a step for each character
 # would hold every other thread for seconds over a megabyte without a space.
-_WORD = rf"[^\W_]++(?:[{MARKS}]++[^\W_]*+)*+"
+WORD = rf"[^\W_]++(?:[{MARKS}]++[^\W_]*+)*+"
 _TOKEN = re.compile(
-    rf"(?P<words>{_WORD}(?:[-_.'/:@&]{_WORD})*[+#]{{0,3}})|(?P<symbol>[\u2190-\u2bff\U0001f000-\U0001faff])(?P=symbol)*"
+    rf"(?P<words>{WORD}(?:[-_.'/:@&]{WORD})*[+#]{{0,3}})|(?P<symbol>[\u2190-\u2bff\U0001f000-\U0001faff])(?P=symbol)*"
 )
-_PART = re.compile(_WORD)
+_PART = re.compile(WORD)
 _SEGMENT = re.compile(rf"[{_UNSPACED}{MARKS}]+|[^{_UNSPACED}]+")
 _IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
 _IS_HAN = re.compile(rf"[{_HAN}]")
