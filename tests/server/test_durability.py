@@ -114,7 +114,7 @@ def until_killed(server: Serving, acknowledged: dict[str, tuple[str, ...]], enou
             try:
                 acknowledged[batch.request_id] = write(client, batch)
             except SeedbedError as error:
-                assert error.stored == "unknown"  # noqa: PT017 - and it ends the ingest
+                assert error.stored == "unknown"  # and it ends the ingest
                 return
             if len(acknowledged) >= enough:
                 reached.set()
