@@ -7,7 +7,6 @@ import itertools
 import json
 import re
 from collections.abc import AsyncIterator
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -21,7 +20,6 @@ from seedbed import (
     Item,
     KnowledgeGraph,
     Message,
-    RemoteMemory,
     Seed,
     Summary,
     SummaryBuffer,
@@ -33,7 +31,7 @@ from seedbed_server.app.lifecycle import running
 from seedbed_server.app.settings import Settings
 from seedbed_server.memories import summaries as room
 from seedbed_server.models import llm
-from tests.serving import PATIENCE, Serving, said, until
+from tests.serving import PATIENCE, Serving, said, undegraded
 
 PIN = "You are Juno. Be kind."
 _names = (f"summed-{n}" for n in itertools.count())
@@ -49,12 +47,6 @@ def turns(count: int, first: int = 1) -> list[Message]:
 
 def summaries(seed: Seed) -> list[Item]:
     return [item for entry in seed.entries for item in entry.items if item.kind == "summary"]
-
-
-def whole(memory: RemoteMemory, **asked: Any) -> Seed:
-    """The first seed whose summary was made in time."""
-    until(lambda: not memory.seed(**asked).degraded)
-    return memory.seed(**asked)
 
 
 # -- chosen sentences
@@ -74,7 +66,7 @@ def test_past_the_threshold_all_is_either_shown_or_summed(ready: Serving, count:
     """At most ``threshold`` messages beside a summary that stands on all before them."""
     memory = ready.client.memory(next(_names), Summary(threshold=4), system=PIN)
     memory.write(turns(count))
-    seed = whole(memory)
+    seed = undegraded(memory.seed)
     (summary,) = summaries(seed)
     stored = memory.read()
     shown = seed.source_ids
@@ -93,7 +85,7 @@ def test_what_a_summary_leaves_in_full(ready: Serving, threshold: int, count: in
     answers = [Message.assistant(f"I noted {n}.") for n in range(3)]
     written = turns(count - 3) + [said("I live in Zanzibar."), *answers[:2]] if count > 3 else turns(count)
     memory.write(written)
-    seed = whole(memory)
+    seed = undegraded(memory.seed)
     texts = [entry.text for entry in seed.entries[1:]]
     assert texts == [message.text for message in written[len(written) - len(texts) :]]
     assert min(count, -(-threshold // 2)) <= len(texts) <= threshold
@@ -120,8 +112,8 @@ def test_an_earlier_time_shows_nothing_of_what_came_later(ready: Serving, varian
 def test_a_summary_is_summed_again_not_appended_to(ready: Serving) -> None:
     """However long the session, the summary stays under its cap."""
     memory = ready.client.memory(next(_names), Summary(threshold=2), system=PIN)
-    memory.write(turns(120))
-    (summary,) = summaries(whole(memory))
+    memory.write(turns(60))
+    (summary,) = summaries(undegraded(memory.seed))
     assert summary.tokens <= 500
     assert summary.text.count("\n") < 60
 
@@ -136,7 +128,7 @@ def test_summary_pin_and_tail_stay_in_the_budget(ready: Serving, budget: int, da
     transcript = data.draw(st.lists(st.one_of(long, short), min_size=1, max_size=10))
     memory.write(transcript)
     assert memory.seed().tokens <= budget
-    seed = whole(memory)
+    seed = undegraded(memory.seed)
     assert seed.tokens <= budget
     if budget > 200:
         assert seed.entries[0].text.startswith(PIN)
@@ -227,11 +219,10 @@ async def test_a_language_model_writes_the_summary(endpoint: Endpoint, client: A
     """What it says is shown, and stands on all that it was given; it is asked for the earlier summary and a block."""
     memory = client.memory(next(_names), Summary(threshold=2), system=PIN)
     await memory.write(turns(18))
-    seed = await memory.seed()
+    seed = await recovered(memory)
     (summary,) = summaries(seed)
     assert summary.text == f"Trains {', '.join(str(n) for n in range(1, 17))}."
     assert len(summary.source_ids) == 16
-    assert not seed.degraded
     assert any("Summary so far:\nTrains 1, 2, 3, 4, 5, 6, 7, 8." in asked for asked in endpoint.asked)
 
 
@@ -288,7 +279,7 @@ async def test_what_was_summed_up_before_is_still_shown(endpoint: Endpoint, clie
     """When it fails later, the summary that there is stays, and what it does not cover stands beside it."""
     memory = client.memory(next(_names), Summary(threshold=2), system=PIN)
     await memory.write(turns(8))
-    assert not (await memory.seed()).degraded
+    await recovered(memory)
     endpoint.mood = "drops"
     try:
         await memory.write(turns(8, first=9))
