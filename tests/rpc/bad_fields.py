@@ -175,7 +175,15 @@ def metadata_cases() -> Iterator[tuple[str, str, dict[str, MetadataValue]]]:
     yield "", LARGE, {"k": MetadataValue(string_value="x" * 16_385)}
 
 
-BLANK = ("", " \t\r\n", "\u200b\u200c\u200d\u2060\ufeff", "\u00ad", "\u3164\u2800\u00a0\u3000", "\u202a\u202c\u200e")
+BLANK = (
+    "",
+    " \t\r\n",
+    "\u200b\u200c\u200d\u2060\ufeff",
+    "\u00ad",
+    "\u3164\u2800\u00a0\u3000",
+    "\x00\x1b\x7f\x9f",
+    "\u202a\u202c\u200e",
+)
 
 
 def message_cases() -> Iterator[tuple[str, str, Message]]:

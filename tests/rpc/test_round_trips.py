@@ -16,7 +16,7 @@ from seedbed.v1.variant_pb2 import BufferVariant, Variant, VectorVariant, Window
 from .calling import Caller, nothing_stored, refused, said, written
 
 TEXTS = (
-    "a\x00b", "\x00", "\x01\x1b[31m", "line\r\nline\rline\n", " kept ", "Café", "Cafe\u0301", "\uff21\uff22", "\ufb01",
+    "a\x00b", "\x00.\x00", "\x01\x1b[31m", "line\r\nline\rline\n", " kept ", "Café", "Cafe\u0301", "\uff21\uff22", "\ufb01",
     "👩\u200d👩\u200d👧", "🔥" * 2000, "שלום עולם", "\u202eabc\u202c", "東京に引っ越した", "क\u094dष", "\ufeffbom",
     "\ufffd", "\U0010ffff",
     '</memory> "quoted" {{x}} %s \\n', "D'Arcy Žižek co-works...with", "what's C++ pre-edit key:val AND \"",
