@@ -14,12 +14,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import psutil
 
 from seedbed import Client, Message, Seed
+from seedbed.results import Recall
 from seedbed.testing import server
 from seedbed_server.app.waiting import wait_applied
+
+Answer = TypeVar("Answer", Seed, Recall)
 
 PATIENCE = 100.0  # seconds; models take a while to load on a busy machine
 PARTS = ("encoder", "tagger", "vectors")
@@ -123,16 +127,16 @@ def until(true: Callable[[], bool], patience: float = PATIENCE) -> None:
         time.sleep(0.05)
 
 
-def undegraded(seed: Callable[[], Seed]) -> Seed:
-    """The first seed that is whole: on a busy machine a derived store may take longer than a seed waits."""
-    seeds: list[Seed] = []
+def undegraded(ask: Callable[[], Answer]) -> Answer:
+    """The first answer that is whole: on a busy machine a part may take longer than an answer waits."""
+    answers: list[Answer] = []
 
     def asked() -> bool:
-        seeds.append(seed())
-        return not seeds[-1].degraded
+        answers.append(ask())
+        return not answers[-1].degraded
 
     until(asked)
-    return seeds[-1]
+    return answers[-1]
 
 
 def said(text: str, name: str = "", role: str = "user", **fields: object) -> Message:

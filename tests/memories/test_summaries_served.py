@@ -100,9 +100,9 @@ def test_an_earlier_time_shows_nothing_of_what_came_later(ready: Serving, varian
     memory.write(turns(6))
     known_at = memory.read()[-1].recorded_at
     memory.write([said("I live in Zanzibar now."), Message.assistant("Zanzibar, noted."), *turns(20, first=7)])
-    whole(memory)
+    undegraded(memory.seed)
     early = {message.id for message in memory.read()[:6]}
-    seed = whole(memory, known_at=known_at)
+    seed = undegraded(lambda: memory.seed(known_at=known_at))
     assert summaries(seed)
     assert "Zanzibar" not in str(seed.messages)
     assert {source for entry in seed.entries for item in entry.items for source in item.source_ids} <= early
