@@ -135,9 +135,10 @@ class HotMemory:
         The words of these messages must be here. Vectors that are here already
         are skipped, and those of a message that is not: it has been erased.
         """
-        row_of = {seq: row for row, seq in enumerate(self.seqs.tolist())}
-        new = [at for at, seq in enumerate(seqs) if self.vectors_upto < seq <= upto and seq in row_of]
-        rows = np.array([row_of[seqs[at]] for at in new], dtype=np.intp)
+        wanted = np.asarray(seqs, dtype=np.int64)
+        places = np.searchsorted(self.seqs, wanted)
+        new = np.flatnonzero((wanted > self.vectors_upto) & (wanted <= upto) & np.isin(wanted, self.seqs))
+        rows = places[new]
         for row, at in zip(rows, new, strict=True):
             self._own.view[row] = _unit(chunks[at].mean(axis=0))
             if len(chunks[at]) >= LONG:
@@ -162,7 +163,7 @@ class HotMemory:
         return Layout(self._session_of.view, alive)
 
     def _whole(self) -> Layout:
-        """The layout with every row alive: what most searches ask for, and kept, since its parts are worked out once."""
+        """The layout with every row alive, which most searches ask for: kept, since its parts are worked out once."""
         if self._everything is None:
             self._everything = Layout(self._session_of.view, np.ones(len(self), dtype=np.bool_))
         return self._everything
