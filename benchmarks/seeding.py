@@ -48,7 +48,7 @@ def run(folder: Path, models: Path, *, messages: int, queries: int) -> Outcome:
             ("one query embedding, the encoder process", _percentiles(times["child"])),
             ("one query embedding, SentenceTransformer.encode", _percentiles(times["raw"])),
             ("Seed", _percentiles(times["seed"])),
-            ("Seed against SentenceTransformer.encode", f"{median['seed'] / median['raw']:.2f} ×"),
+            ("Seed against SentenceTransformer.encode", f"{median['seed'] / median['raw']:.2f} times"),
             ("Recall", _percentiles(times["recall"])),
         ),
     )

@@ -12,6 +12,7 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import grpc
 
@@ -122,7 +123,7 @@ async def _write_all(address: str, name: str, size: int, seconds: float) -> floa
 
 
 async def _client(channel: grpc.aio.Channel, transcripts: Sequence[WriteRequest], stop: float) -> int:
-    stub = MemoryServiceStub(channel)
+    stub: Any = MemoryServiceStub(channel)
     count = 0
     while time.perf_counter() < stop:
         request = transcripts[count % len(transcripts)]

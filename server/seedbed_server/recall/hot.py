@@ -139,7 +139,7 @@ class HotMemory:
         places = np.searchsorted(self.seqs, wanted)
         new = np.flatnonzero((wanted > self.vectors_upto) & (wanted <= upto) & np.isin(wanted, self.seqs))
         rows = places[new]
-        for row, at in zip(rows, new, strict=True):
+        for row, at in zip(rows, new.tolist(), strict=True):
             self._own.view[row] = _unit(chunks[at].mean(axis=0))
             if len(chunks[at]) >= LONG:
                 self._chunks.extend(chunks[at])
