@@ -17,7 +17,7 @@ from pathlib import Path
 
 import psutil
 
-from seedbed import Client, Message
+from seedbed import Client, Message, Seed
 from seedbed.testing import server
 from seedbed_server.app.waiting import wait_applied
 
@@ -121,6 +121,18 @@ def until(true: Callable[[], bool], patience: float = PATIENCE) -> None:
     while not true():
         assert time.monotonic() < give_up, "it did not come true in time"
         time.sleep(0.05)
+
+
+def undegraded(seed: Callable[[], Seed]) -> Seed:
+    """The first seed that is whole: on a busy machine a derived store may take longer than a seed waits."""
+    seeds: list[Seed] = []
+
+    def asked() -> bool:
+        seeds.append(seed())
+        return not seeds[-1].degraded
+
+    until(asked)
+    return seeds[-1]
 
 
 def said(text: str, name: str = "", role: str = "user", **fields: object) -> Message:

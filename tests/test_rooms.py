@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -32,7 +33,7 @@ HOMES = {
     "grpc_health": {"rpc"},
     "grpc_reflection": {"rpc"},
     "grpc_status": {"rpc"},
-    "google": {"rpc"},
+    "google": {"app", "rpc"},  # app: files hold the JSON form of the contract
     "typer": {"app"},
     "rich": {"app"},
     "numpy": {"models", "projections", "recall", "processes"},
@@ -58,6 +59,7 @@ def _imported(file: Path) -> Iterator[str]:
 _BY_NAME = {"import_module", "__import__"}
 
 
+@cache
 def _imports(folder: Path) -> list[tuple[str, str]]:
     """Pairs of a file, as a path below its package, and a library or package it imports."""
     files = [file for file in sorted(folder.rglob("*.py")) if "v1" not in file.parts]

@@ -223,6 +223,18 @@ async def test_the_asyncio_agent_does_the_same() -> None:
         AgentBuilder().with_llm(model).with_memory(Later()).build()
 
 
+def test_an_empty_memory_of_ones_own_is_used() -> None:
+    """Also one with a length, which is falsy while nothing is in it."""
+
+    class Sized(Own):
+        def __len__(self) -> int:
+            return len(self.read())
+
+    own = Sized()
+    agent(Model(), own).run("Hi, I'm Maya.")
+    assert len(own) == 2
+
+
 def test_the_public_surface_is_what_all_says() -> None:
     """Every name in __all__ is there, sorted, and no other public class or function is."""
     assert sorted(seedbed.__all__) == seedbed.__all__

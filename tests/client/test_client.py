@@ -188,6 +188,14 @@ def test_unavailable_is_retried_with_the_same_request(shell: Shell, client: Any,
     assert len(scripted.messages["maya"]) == 2
 
 
+def test_a_large_write_is_retried_too(shell: Shell, client: Any, scripted: Scripted) -> None:
+    """As large as a batch may be."""
+    scripted.fail("Write", UNAVAILABLE)
+    shell(client.memory("maya", Window()).write([Message.user("x" * 1_000_000)] * 3))
+    assert scripted.rpcs() == ["Write"] * 2
+    assert len(scripted.messages["maya"]) == 3
+
+
 def test_a_write_of_unknown_fate_can_be_repeated_by_the_error_s_request_id(
     shell: Shell, client: Any, scripted: Scripted
 ) -> None:
@@ -434,10 +442,14 @@ def test_an_import_raises_what_its_messages_raise(shell: Shell, client: Any, scr
     memory = client.memory("maya", Window())
     with pytest.raises(LookupError):
         shell(memory.import_messages(broken(10)))
-    assert scripted.seen == []
+    assert len(scripted.messages["maya"]) == 10
     with pytest.raises(LookupError):
         shell(memory.import_messages(broken(1500)))
-    assert len(scripted.messages["maya"]) == 1000
+    assert len(scripted.messages["maya"]) == 1510
+    calls = len(scripted.seen)
+    with pytest.raises(LookupError):
+        shell(memory.import_messages(broken(0)))
+    assert len(scripted.seen) == calls
 
 
 def test_an_export_streams_all_messages(shell: Shell, client: Any) -> None:

@@ -506,6 +506,61 @@ class TestReads:
         """The newest come oldest first."""
         assert [message.seq for message in await log.tail(key, session=session, n=n)] == expected
 
+    async def test_a_page_ends_by_its_bytes(self, log: Log) -> None:
+        """At the limit or before it, at least one message a page; together the pages are everything."""
+        await log.append("ns", "sized", "a", says(*("x" * (n * 1000) for n in (1, 9, 1, 1, 1, 30, 1))), create=NEW)
+        sized = (await log.get("ns", "sized")).key
+        for session in ("", "a"):
+            pages: list[list[int]] = []
+            while page := await log.read(
+                sized, session=session, after_seq=pages[-1][-1] if pages else 0, limit=3, max_bytes=10_000
+            ):
+                pages.append([message.seq for message in page])
+            assert pages == [[1], [2], [3, 4, 5], [6], [7]]
+        assert await log.read(sized, session="b", limit=3, max_bytes=10_000) == []
+
+    async def test_a_tail_ends_by_its_bytes(self, log: Log) -> None:
+        """It says when that left something out."""
+        await log.append("ns", "sized", "a", says(*("x" * (n * 1000) for n in (9, 1, 1, 1))), create=NEW)
+        sized = (await log.get("ns", "sized")).key
+
+        async def tail(n: int, max_bytes: int, **more: int) -> tuple[list[int], bool]:
+            found, cut = await log.tail_within(sized, session="a", n=n, max_bytes=max_bytes, **more)
+            return [message.seq for message in found], cut
+
+        assert await tail(9, 20_000) == ([1, 2, 3, 4], False)
+        assert await tail(9, 10_000) == ([2, 3, 4], True)
+        assert await tail(3, 10_000) == ([2, 3, 4], False)
+        assert await tail(9, 2000, upto_seq=3) == ([3], True)
+        assert await tail(9, 10) == ([], True)
+        assert await tail(0, 10) == ([], False)
+
+    async def test_who_is_alive(self, log: Log, key: int) -> None:
+        """Ids by seq, seqs by id and sizes, of those alive in this memory."""
+        assert await log.alive(key, [10, 3, 4, 3, 99, 0]) == {10: "i10", 3: "i3"}
+        assert await log.alive_ids(key, ["i4", "i5", "nope"]) == {"i5": 5}
+        assert set(await log.sizes(key, [10, 3, 4])) == {10, 3}
+        assert await log.alive(key + 100, [1]) == {}
+        assert await log.alive_ids(key, []) == {}
+        assert await log.sizes(key, []) == {}
+
+    async def test_where_the_log_stood_at_a_time(self, log: Log) -> None:
+        """For every moment around every message, with gaps where some were erased."""
+        await log.create("ns", "timed", NEW)
+        timed = (await log.get("ns", "timed")).key
+        assert await log.seq_at(timed, datetime.now(UTC)) == 0
+        for batch in (1, 3, 1, 4, 2, 1):
+            await log.append("ns", "timed", "s", says(*"x" * batch))
+        every = await log.read(timed, limit=100)
+        await log.forget("ns", "timed", [every[at].id for at in (0, 5, 6, 9)])
+        left = await log.read(timed, limit=100)
+        for message in every:
+            assert message.recorded_at is not None
+            for off in (-1, 0, 1):
+                at = message.recorded_at + timedelta(microseconds=off)
+                by_then = [one.seq for one in left if one.recorded_at is not None and one.recorded_at <= at]
+                assert await log.seq_at(timed, at) == max(by_then, default=0)
+
     async def test_by_seqs(self, log: Log, key: int) -> None:
         """Only those alive, of this memory, each once."""
         found = await log.by_seqs(key, [10, 3, 4, 3, 99, 0])
@@ -514,12 +569,12 @@ class TestReads:
         assert await log.by_seqs(key + 100, [1]) == {}
         assert len(await log.by_seqs(key, range(1, 2000))) == 9
 
-    async def test_ids_by_seq(self, log: Log, key: int) -> None:
+    async def test_alive(self, log: Log, key: int) -> None:
         """The ids of what ``by_seqs`` finds."""
         for seqs in ([10, 3, 4, 3, 99, 0], [], range(1, 2000)):
             found = await log.by_seqs(key, seqs)
-            assert await log.ids_by_seq(key, seqs) == {seq: message.id for seq, message in found.items()}
-        assert await log.ids_by_seq(key + 100, [1]) == {}
+            assert await log.alive(key, seqs) == {seq: message.id for seq, message in found.items()}
+        assert await log.alive(key + 100, [1]) == {}
 
     async def test_by_ids(self, log: Log, key: int) -> None:
         """Only those alive, of this memory."""

@@ -7,6 +7,7 @@ import itertools
 import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -130,7 +131,7 @@ async def test_threads_are_bounded() -> None:
 class Counting(Memory):
     """Keeps the texts it was given."""
 
-    made: list[Counting] = []
+    made: ClassVar[list[Counting]] = []
 
     def __init__(self) -> None:
         self.texts: list[str] = []

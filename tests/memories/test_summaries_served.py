@@ -23,12 +23,15 @@ from seedbed import (
     Seed,
     Summary,
     SummaryBuffer,
+    Variant,
     Vector,
     Window,
 )
 from seedbed_server.app.lifecycle import running
 from seedbed_server.app.settings import Settings
-from tests.serving import PATIENCE, Serving, said
+from seedbed_server.memories import summaries as room
+from seedbed_server.models import llm
+from tests.serving import PATIENCE, Serving, said, undegraded
 
 PIN = "You are Juno. Be kind."
 _names = (f"summed-{n}" for n in itertools.count())
@@ -63,39 +66,70 @@ def test_past_the_threshold_all_is_either_shown_or_summed(ready: Serving, count:
     """At most ``threshold`` messages beside a summary that stands on all before them."""
     memory = ready.client.memory(next(_names), Summary(threshold=4), system=PIN)
     memory.write(turns(count))
-    seed = memory.seed()
-    assert not seed.degraded
+    seed = undegraded(memory.seed)
     (summary,) = summaries(seed)
     stored = memory.read()
     shown = seed.source_ids
     assert len(shown) <= 4
     assert list(shown) == [m.id for m in stored[-len(shown) :]]
     assert set(summary.source_ids) <= {m.id for m in stored}
-    assert re.search(r"Maya \(.*\): Fact number \d+", summary.text)
+    assert re.search(r"(Maya|Juno) \(.*\): Fact number \d+", summary.text)
     assert seed.entries[0].text.startswith(f"{PIN}\n\n")
+
+
+@pytest.mark.parametrize("count", [3, 8, 9, 16])
+@pytest.mark.parametrize("threshold", [0, 1, 2, 5])
+def test_what_a_summary_leaves_in_full(ready: Serving, threshold: int, count: int) -> None:
+    """Half the threshold at least, wherever the checkpoints stand, and the newest turn of the user in it."""
+    memory = ready.client.memory(next(_names), Summary(threshold), system=PIN)
+    answers = [Message.assistant(f"I noted {n}.") for n in range(3)]
+    written = turns(count - 3) + [said("I live in Zanzibar."), *answers[:2]] if count > 3 else turns(count)
+    memory.write(written)
+    seed = undegraded(memory.seed)
+    texts = [entry.text for entry in seed.entries[1:]]
+    assert texts == [message.text for message in written[len(written) - len(texts) :]]
+    assert min(count, -(-threshold // 2)) <= len(texts) <= threshold
+    if count > 3 and threshold >= 3:
+        assert "I live in Zanzibar." in texts
+
+
+@pytest.mark.parametrize("variant", [Summary(threshold=2), SummaryBuffer(130)])
+def test_an_earlier_time_shows_nothing_of_what_came_later(ready: Serving, variant: Variant) -> None:
+    """Though the summaries that are there reach further."""
+    memory = ready.client.memory(next(_names), variant, system=PIN)
+    memory.write(turns(6))
+    known_at = memory.read()[-1].recorded_at
+    memory.write([said("I live in Zanzibar now."), Message.assistant("Zanzibar, noted."), *turns(20, first=7)])
+    whole(memory)
+    early = {message.id for message in memory.read()[:6]}
+    seed = whole(memory, known_at=known_at)
+    assert summaries(seed)
+    assert "Zanzibar" not in str(seed.messages)
+    assert {source for entry in seed.entries for item in entry.items for source in item.source_ids} <= early
+    assert set(seed.source_ids) <= early
 
 
 def test_a_summary_is_summed_again_not_appended_to(ready: Serving) -> None:
     """However long the session, the summary stays under its cap."""
     memory = ready.client.memory(next(_names), Summary(threshold=2), system=PIN)
-    memory.write(turns(120))
-    (summary,) = summaries(memory.seed())
+    memory.write(turns(60))
+    (summary,) = summaries(undegraded(memory.seed))
     assert summary.tokens <= 500
     assert summary.text.count("\n") < 60
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
-@given(budget=st.integers(0, 700), data=st.data())
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@given(budget=st.integers(0, 400), data=st.data())
 def test_summary_pin_and_tail_stay_in_the_budget(ready: Serving, budget: int, data: st.DataObject) -> None:
     """Always; and from the room of a few lines on, the summary is there whenever something is hidden."""
     memory = ready.client.memory(next(_names), SummaryBuffer(budget), system=PIN)
-    long = st.builds(lambda n: said("the rain in Porto is warm, " * n, "Maya"), st.integers(1, 60))
+    long = st.builds(lambda n: said("the rain in Porto is warm, " * n, "Maya"), st.integers(1, 20))
     short = st.sampled_from(turns(3))
-    transcript = data.draw(st.lists(st.one_of(long, short), min_size=1, max_size=14))
+    transcript = data.draw(st.lists(st.one_of(long, short), min_size=1, max_size=10))
     memory.write(transcript)
-    seed = memory.seed()
+    assert memory.seed().tokens <= budget
+    seed = undegraded(memory.seed)
     assert seed.tokens <= budget
-    assert not seed.degraded
     if budget > 200:
         assert seed.entries[0].text.startswith(PIN)
         stored = [m.id for m in memory.read()]
@@ -174,28 +208,39 @@ async def client(endpoint: Endpoint, tmp_path_factory: pytest.TempPathFactory) -
         llm_model="scripted",
         llm_api_key="sk-canary",
     )
-    async with running(settings) as server, AsyncClient(f"127.0.0.1:{server.port}", timeout=30.0) as client:
-        yield client
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(llm, "PAUSE", 0.01)
+        patch.setattr(room, "PATIENCE", 0.3)
+        async with running(settings) as server, AsyncClient(f"127.0.0.1:{server.port}", timeout=30.0) as client:
+            yield client
 
 
 async def test_a_language_model_writes_the_summary(endpoint: Endpoint, client: AsyncClient) -> None:
     """What it says is shown, and stands on all that it was given; it is asked for the earlier summary and a block."""
     memory = client.memory(next(_names), Summary(threshold=2), system=PIN)
     await memory.write(turns(18))
-    seed = await memory.seed()
+    seed = await recovered(memory)
     (summary,) = summaries(seed)
     assert summary.text == f"Trains {', '.join(str(n) for n in range(1, 17))}."
     assert len(summary.source_ids) == 16
-    assert not seed.degraded
     assert any("Summary so far:\nTrains 1, 2, 3, 4, 5, 6, 7, 8." in asked for asked in endpoint.asked)
 
 
-@pytest.mark.parametrize("mood", ["drops", "errs", "babbles", "hangs"])
-@pytest.mark.parametrize("variant", [Summary(threshold=2), SummaryBuffer(500), Hybrid(Summary(threshold=2), Window(2))])
+@pytest.mark.parametrize(
+    ("mood", "variant"),
+    [
+        ("drops", Summary(threshold=2)),
+        ("errs", Summary(threshold=2)),
+        ("babbles", Summary(threshold=2)),
+        ("hangs", Summary(threshold=2)),
+        ("hangs", SummaryBuffer(500)),
+        ("drops", Hybrid(Summary(threshold=2), Window(2))),
+    ],
+)
 async def test_while_it_fails_nothing_is_lost_and_then_it_recovers(
     endpoint: Endpoint, client: AsyncClient, mood: str, variant: Summary | SummaryBuffer | Hybrid
 ) -> None:
-    """The seed comes, says which part is degraded, and shows in full what no summary covers; later the summary comes."""
+    """The seed comes, names the degraded part, and shows in full what no summary covers; later the summary comes."""
     memory = client.memory(next(_names), variant, system=PIN)
     endpoint.mood = mood
     endpoint.release.clear()
@@ -225,8 +270,8 @@ async def test_while_it_fails_nothing_is_lost_and_then_it_recovers(
 async def recovered(memory: AsyncRemoteMemory) -> Seed:
     """The first seed that is whole again."""
     async with asyncio.timeout(PATIENCE):
-        while (seed := await memory.seed()).degraded:
-            await asyncio.sleep(0.1)
+        while (seed := await memory.seed()).degraded:  # each waits for the summary a little
+            pass
     return seed
 
 
@@ -234,7 +279,7 @@ async def test_what_was_summed_up_before_is_still_shown(endpoint: Endpoint, clie
     """When it fails later, the summary that there is stays, and what it does not cover stands beside it."""
     memory = client.memory(next(_names), Summary(threshold=2), system=PIN)
     await memory.write(turns(8))
-    assert not (await memory.seed()).degraded
+    await recovered(memory)
     endpoint.mood = "drops"
     try:
         await memory.write(turns(8, first=9))

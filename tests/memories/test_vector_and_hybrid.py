@@ -31,7 +31,7 @@ from seedbed import (
 from seedbed.client import RemoteMemory
 from seedbed.frame import HEADER
 from seedbed_server.app.demo import LAST_SESSION, SYSTEM, conversation
-from tests.serving import Serving, said
+from tests.serving import Serving, said, undegraded
 
 START = datetime(2026, 1, 10, tzinfo=UTC)
 _names = (f"mixed-{n}" for n in itertools.count())
@@ -131,9 +131,8 @@ def test_any_parts_make_one_seed_under_one_budget(
     demo: RemoteMemory, parts: list[Variant], most: int, query: str
 ) -> None:
     """One leading system message with the pin first, no message twice, the newest user turn kept, a stable order."""
-    seed = demo.seed(query, variant=Hybrid(*parts, max_tokens=most))
+    seed = undegraded(lambda: demo.seed(query, variant=Hybrid(*parts, max_tokens=most)))
     assert seed.tokens <= most
-    assert not seed.degraded
     roles = [entry.role for entry in seed.entries]
     assert "system" not in roles[1:]
     if most > 40:
@@ -142,7 +141,7 @@ def test_any_parts_make_one_seed_under_one_budget(
     assert [known for known, times in told.items() if times > 1] == []
     shown = [i for entry in seed.entries for i in entry.items if i.kind in ("recalled", "message")]
     assert len({i.source_ids for i in shown}) == len(shown)
-    recent = [i.time for e in seed.entries for i in e.items if i.kind == "message"]
+    recent = [i.time for e in seed.entries for i in e.items if i.kind == "message" and i.time]
     assert recent == sorted(recent)
     shows_recent = any(not isinstance(p, Vector | Custom) for p in parts)
     if shows_recent and most > 200:

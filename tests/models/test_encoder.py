@@ -127,7 +127,7 @@ async def test_altered_weights_are_not_loaded(models_dir: Path, tmp_path: Path) 
     altered = Encoder(tmp_path)
     await altered.child.start()
     async with asyncio.timeout(60):
-        while altered.child.restarts == 0:  # noqa: ASYNC110 - what is waited for has no event
+        while altered.child.restarts == 0:
             await asyncio.sleep(0.05)
     assert altered.child.state == "down"
     assert altered.child.detail.startswith("could not start")

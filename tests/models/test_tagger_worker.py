@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import random
+import shutil
 import time
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from seedbed_server.models.contract import ENTITY_TYPES, MODALITIES, Claim, Extraction, Span, Turn
+from seedbed_server.models.manifest import by_role
+from seedbed_server.models.tagger import Tagger
 from seedbed_server.models.tagger_worker import BATCH_PIECES, TaggerWorker
 
-from .conftest import Read, finish
+from .conftest import Read, finish, models_dir
 
 BLOB = base64.b64encode(random.Random(7).randbytes(150_000)).decode()
 
@@ -151,3 +156,19 @@ def test_rate_of_messages(worker: TaggerWorker) -> None:
     began = time.process_time()
     finish(worker, turns)
     assert 300 / (time.process_time() - began) > 60
+
+
+async def test_altered_weights_are_not_loaded(tmp_path: Path) -> None:
+    """One changed byte in one file, and the tagger stays down, at every start."""
+    model = by_role("tagger").name
+    shutil.copytree(models_dir() / model, tmp_path / model)
+    victim = tmp_path / model / "meta.json"
+    victim.write_bytes(victim.read_bytes().replace(b" ", b"\t", 1))
+    altered = Tagger(tmp_path)
+    await altered.child.start()
+    async with asyncio.timeout(60):
+        while altered.child.restarts == 0:
+            await asyncio.sleep(0.05)
+    assert altered.child.state == "down"
+    assert altered.child.detail.startswith("could not start")
+    await altered.child.stop()

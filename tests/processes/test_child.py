@@ -57,7 +57,7 @@ def pid_of(child: Child) -> int:
 async def until(true: Callable[[], bool], seconds: float = 10.0) -> None:
     """Waits until something holds, and fails if it never does."""
     async with asyncio.timeout(seconds):
-        while not true():  # noqa: ASYNC110 - what is waited for has no event
+        while not true():
             await asyncio.sleep(0.01)
 
 

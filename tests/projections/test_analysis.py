@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 import unicodedata
 
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seedbed_server.projections.analysis import MAX_TERM, is_blank, terms
+from seedbed_server.projections.analysis import HEAD, MARKS, MAX_TERM, TAIL, WORD, is_blank, terms
 
 FOUND = [
     ("running", "She runs every day", "an inflected word"),
@@ -81,6 +82,24 @@ def test_time_is_linear(run: str) -> None:
 
     seconds(1000)
     assert seconds(80_000) < 8 * max(seconds(20_000), 0.01)
+
+
+@given(st.text("ab1_-.'/:@&+# \u0301\u0300é東京かな한ไทยक\u094dष🔥→", max_size=30))
+def test_a_word_is_letters_and_digits_each_with_its_marks(text: str) -> None:
+    """However it is matched: the plain spelling of the rule finds the same words."""
+    plain = re.compile(rf"(?:[^\W_][{MARKS}]*)+")
+    assert re.findall(WORD, text) == plain.findall(text)
+
+
+def test_of_a_long_text_both_ends_are_read() -> None:
+    """What stands in the middle of a huge text is not analysed, what stands at its end is."""
+    filler = "word " * (HEAD // 5)
+    text = f"beginning {filler} middle {filler} {filler} ending"
+    found = terms(text)
+    assert {found[0], found[-1]} == {"begin", "end"}
+    assert "middl" not in found
+    assert len(found) <= (HEAD + TAIL) // 5 + 3
+    assert terms(f"{filler} middle")[-1] == "middl"
 
 
 @pytest.mark.parametrize("text", ["", " ", "\u200b", "\n\t\u00a0", "\ufeff\u2060", "\x00\x1f"])

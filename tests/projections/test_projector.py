@@ -137,7 +137,7 @@ async def test_a_write_while_messages_are_read_is_not_forgotten(room: Room) -> N
     room.log.reading = write
     room.log.append(1, "two")
     async with asyncio.timeout(5):
-        while len(room.log.memories[1]) < 42:  # noqa: ASYNC110 - the log has no event for it
+        while len(room.log.memories[1]) < 42:
             await asyncio.sleep(0.001)
     await room.settled()
     assert await room.notes.rows() == room.expected()
@@ -257,6 +257,30 @@ async def test_a_lost_store_is_filled_again(room: Room) -> None:
     assert len([1 for call in room.notes.calls for seq in call if seq == (1, 1)]) == 2
 
 
+async def test_a_lost_store_that_cannot_be_set_back_yet(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When the cursors of a lost store cannot be written either, the projection goes on as soon as they can."""
+    room.log.append(1, "one")
+    await room.settled()
+    write, refused = room.derived.write, asyncio.Event()
+
+    async def refuse(_: object) -> None:
+        refused.set()
+        raise PartUnavailableError("derived")
+
+    def lost(_: Sequence[Batch]) -> None:
+        room.notes.on_prepare = lambda _: None
+        monkeypatch.setattr(room.derived, "write", refuse)
+        raise StoreLostError
+
+    room.notes.on_prepare = lost
+    room.log.append(1, "two")
+    await asyncio.wait_for(refused.wait(), 5)
+    monkeypatch.setattr(room.derived, "write", write)
+    await room.settled()
+    assert [call for call in room.notes.calls if (1, 1) in call][1:]
+    assert await room.notes.rows() == room.expected()
+
+
 async def test_rebuild_of_one_memory(room: Room) -> None:
     """Its rows are made anew, those of others are left alone."""
     room.log.append(1, "a", "b")
@@ -269,6 +293,27 @@ async def test_rebuild_of_one_memory(room: Room) -> None:
     await room.projector.rebuild()
     await room.settled()
     assert await room.notes.rows() == room.expected()
+
+
+async def test_a_rebuild_does_not_wait_for_a_part(room: Room) -> None:
+    """It is committed while the store cannot be opened, and carried out when it can."""
+    room.log.append(1, "a", "b")
+    await room.settled()
+    room.notes.opened = [PartUnavailableError("shelf") for _ in range(10_000)]
+    room.notes.on_prepare = _unavailable
+    room.log.append(1, "c")
+    async with asyncio.timeout(20):
+        await room.projector.rebuild(1)
+    assert room.projector.applied(1) == {"notes": 0}
+    assert room.notes.opened
+    room.notes.opened.clear()
+    room.notes.on_prepare = lambda _: None
+    await room.settled()
+    assert await room.notes.rows() == room.expected()
+
+
+def _unavailable(_: Sequence[Batch]) -> None:
+    raise PartUnavailableError("shelf")
 
 
 async def test_deleted_memory_leaves_nothing(room: Room) -> None:
@@ -299,7 +344,6 @@ async def test_a_damaged_file_is_set_aside_and_made_again(room: Room, damage: st
     else:
         sqlite3.connect(file, isolation_level=None).execute("UPDATE meta SET value = 'older' WHERE name = 'schema'")
     await room.open()
-    assert room.derived.resets == 1
     await room.settled()
     assert await room.notes.rows() == room.expected()
     assert (room.folder / (FILE + ASIDE)).exists()
@@ -326,7 +370,72 @@ async def test_a_file_damaged_while_open_is_made_again(room: Room) -> None:
         await begun_anew.wait()
     assert room.derived.generation != generation
     await room.settled()
-    assert room.derived.resets == 1
+    assert await room.notes.rows() == room.expected()
+
+
+@pytest.mark.parametrize("obstacle", ["a file for the folder", "a folder for the file"])
+async def test_a_store_that_cannot_be_opened_is_tried_again(
+    room: Room, obstacle: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It opens all the same, answers that it is unavailable, and is complete soon after it can be used."""
+    room.log.append(1, "one", "two")
+    await room.settled()
+    await room.close()
+    away = room.folder.with_name("away")
+    room.folder.rename(away)
+    if obstacle == "a file for the folder":
+        room.folder.touch()
+    else:
+        (room.folder / FILE).mkdir(parents=True)
+    await room.open()
+    for _ in range(2):
+        with pytest.raises(PartUnavailableError):
+            await room.notes.rows()
+        with pytest.raises(PartUnavailableError):
+            await room.derived.write(lambda db: db.execute("SELECT 1"))
+    room.log.append(1, "three")
+    assert not await room.projector.wait_applied(1, 1, timeout=0.1)
+    state = room.projector.status()[0]
+    assert (state.state, state.waiting_for) == ("waiting", "derived")
+    assert sum("cannot be used" in record.message for record in caplog.records) == 1
+    if obstacle == "a file for the folder":
+        room.folder.unlink()
+    else:
+        (room.folder / FILE).rmdir()
+        room.folder.rmdir()
+    away.rename(room.folder)
+    await room.settled()
+    assert await room.notes.rows() == room.expected()
+    assert [seq for call in room.notes.calls for _, seq in call] == [3]
+
+
+async def test_what_is_erased_is_not_erased_again(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither after a rebuild, nor one by one in a store that is new: each memory is dropped there once."""
+    room.log.append(1, *[f"m {i}" for i in range(40)])
+    for seq in range(1, 31):
+        room.log.forget(1, seq)
+    await room.settled()
+    calls: list[int] = []
+    forget = room.notes.forget
+
+    async def forgetting(key: int, seqs: Sequence[int]) -> Mapping[str, int]:
+        calls.append(key)
+        return await forget(key, seqs)
+
+    monkeypatch.setattr(room.notes, "forget", forgetting)
+    await room.projector.rebuild()
+    await room.settled()
+    assert calls == []
+
+    def lost(_: Sequence[Batch]) -> None:
+        room.notes.on_prepare = lambda _: None
+        raise StoreLostError
+
+    room.notes.on_prepare = lost
+    room.log.append(1, "one more")
+    await room.settled()
+    assert await room.projector.wait_erased(30, 10) is not None
+    assert calls == [1]
     assert await room.notes.rows() == room.expected()
 
 

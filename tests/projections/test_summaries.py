@@ -20,7 +20,7 @@ from seedbed_server.projections import textrank
 from seedbed_server.projections.contract import Backoff
 from seedbed_server.projections.derived import Derived
 from seedbed_server.projections.projector import Projector
-from seedbed_server.projections.summaries import BLOCK, Summaries, summarised
+from seedbed_server.projections.summaries import BLOCK, SOURCE_BLOCKS, Summaries, summarised
 from seedbed_server.projections.summarisers import Abstractive, Draft, Extractive, Summariser
 
 from .source import ListLog
@@ -80,8 +80,8 @@ class Room:
             assert await self.projector.wait_erased(self.log.erased[-1].id, 5) is not None
         assert await self.summaries.wait_folded(key, session, 5)
 
-    async def text(self, covering: int = 0, session: str = "s") -> str:
-        found = await self.summaries.summary(1, session, covering)
+    async def text(self, covering: int = 0, upto: int = 0, session: str = "s") -> str:
+        found = await self.summaries.summary(1, session, covering, upto)
         return f"{found.upto_seq}: {found.text}" if found else ""
 
 
@@ -149,6 +149,60 @@ async def test_a_summary_that_ends_where_it_was_asked_to(room: Room) -> None:
     assert await room.text(covering=9) == f"10: {seqs(10)}"
 
 
+async def test_a_summary_as_of_an_earlier_message(room: Room) -> None:
+    """One that ends between two checkpoints stands on the earlier one; what reaches too far is not returned."""
+    room.log.append(1, *[f"m {i}" for i in range(3 * BLOCK + 2)])
+    await room.settled()
+    assert await room.text(covering=4, upto=5) == ""
+    assert await room.text(covering=12, upto=12) == f"8: {seqs(8)}"
+    assert await room.text(upto=23) == f"16: {seqs(16)}"
+    await asyncio.gather(*(room.summaries.fold(1, "s", seq) for seq in (20, 5, 12)))
+    await room.settled()
+    for seq in (5, 12, 20):
+        assert await room.text(covering=seq, upto=seq) == f"{seq}: {seqs(seq)}"
+    assert await room.text(covering=13, upto=25) == f"16: {seqs(16)}"
+    assert await room.text() == f"24: {seqs(24)}"
+
+
+async def test_the_newest_leaves_are_kept(room: Room) -> None:
+    """Of many summaries on demand the last that were made are there, wherever they end."""
+    room.log.append(1, *[f"m {i}" for i in range(BLOCK)])
+    await room.settled()
+    for seq in (7, 6, 5, 4, 3, 2, 5):
+        await room.summaries.fold(1, "s", seq)
+        await room.settled()
+    assert [await room.text(seq, seq) for seq in range(2, 8)] == [
+        *[f"{seq}: {seqs(seq)}" for seq in range(2, 6)],
+        *["5: 1 2 3 4 5"] * 2,
+    ]
+
+
+async def test_sources_are_bounded(tmp_path: Path) -> None:
+    """A model's summary names the newest messages it stands on, and each row stores its own block's only."""
+
+    class Model:
+        model = "small"
+
+        async def ask(self, instruction: str, text: str, parse: object, *, max_tokens: int) -> str:
+            return "so far"
+
+    room = Room(tmp_path, Abstractive(Model(), lambda text, _: text))  # type: ignore[arg-type]
+    await room.open()
+    blocks = SOURCE_BLOCKS + 4
+    room.log.append(1, *[f"m {i}" for i in range(blocks * BLOCK)])
+    await room.settled()
+    found = await room.summaries.summary(1, "s")
+    assert found is not None
+    last = blocks * BLOCK
+    assert found.source_ids == tuple(f"1-{seq}" for seq in range(last - (SOURCE_BLOCKS + 1) * BLOCK + 1, last + 1))
+    first = await room.summaries.summary(1, "s", covering=9)
+    assert first is not None
+    assert len(first.source_ids) == 2 * BLOCK
+    longest = "SELECT MAX(LENGTH(sources)) FROM summary"
+    assert (await room.derived.read(lambda db: db.execute(longest).fetchone()))[0] < 40 * BLOCK
+    await room.close()
+
+
 async def test_only_memories_read_through_a_summary_are_folded(room: Room) -> None:
     """Others are folded when they are asked for."""
     room.log.variant = Window(4)
@@ -178,7 +232,6 @@ async def test_failures_lose_nothing_and_are_reported(room: Room, counting: Coun
     room.log.append(1, *[f"m {i}" for i in range(BLOCK)])
     await asyncio.wait_for(counting.begun.wait(), 5)
     assert not await room.summaries.wait_folded(1, "s", 0.2)
-    assert room.summaries.failing(1, "s")
     assert await room.text() == ""
     assert (room.projector.status()[0].state, room.projector.status()[0].waiting_for) == ("waiting", "summariser")
     counting.down = False
@@ -203,7 +256,7 @@ async def test_forgetting_a_source_makes_the_summary_anew(room: Room) -> None:
     await room.summaries.fold(1, "s", 23)
     await room.settled()
     counts = await room.projector.wait_erased(room.log.forget(1, 10))
-    assert counts == {"summaries": 2}
+    assert counts == {"summaries": 3}
     await room.settled()
     assert await room.text() == f"17: {seqs(17, 10)}"
     assert await room.text(covering=8) == f"8: {seqs(8)}"
@@ -303,7 +356,7 @@ async def test_a_language_model_writes_over_the_summary_before() -> None:
     writer = Abstractive(Model(), lambda text, n: " ".join(text.split()[:n]), max_tokens=4)  # type: ignore[arg-type]
     draft = await writer.fold(Draft("It began.", ((0, "1-0"),)), block)
     assert draft.text == "Maya moved to Berlin"
-    assert draft.sources[:2] == ((0, "1-0"), (1, "1-1"))
+    assert draft.sources == tuple((seq, f"1-{seq}") for seq in range(1, 9))
     assert "It began." in asked[0]
     assert CHAT[4] in asked[0]
 

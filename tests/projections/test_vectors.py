@@ -10,7 +10,7 @@ import pytest
 
 from seedbed.messages import Message
 from seedbed_server.models.encoder import Encoder
-from seedbed_server.projections.contract import Backoff, Batch
+from seedbed_server.projections.contract import Backoff, Batch, StoreLostError
 from seedbed_server.projections.derived import FILE, Derived
 from seedbed_server.projections.projector import Projector
 from seedbed_server.projections.vector_index import ChromaIndex
@@ -121,6 +121,25 @@ async def test_whatever_is_lost_is_made_again(room: Room) -> None:
     assert (await room.vectors.load(4)).seqs.tolist() == [1, 3, 4]
     await room.settled()
     assert await room.index.count(2) == 1
+
+
+async def test_a_loss_is_noticed_until_it_is_made_good(room: Room) -> None:
+    """A server that is killed when it has just noticed that the index is another one notices it again."""
+    room.log.append(5, "one", "two")
+    await room.settled()
+    await room.projector.stop()
+    await room.index.child.stop()
+    (room.folder / "chroma" / "seedbed.json").unlink()
+    await room.index.child.start()
+    await room.index.child.wait_ready(60)
+    for _ in range(2):  # each time as after a start
+        with pytest.raises(StoreLostError):
+            await Vectors(room.derived, room.encoder, room.index).open()
+    await room.close()
+    await room.open()
+    room.log.append(5, "three")
+    await room.settled()
+    assert sorted(await room.index.ids(5)) == ["5:1:0", "5:2:0", "5:3:0"]
 
 
 async def test_header_names_speaker_and_day() -> None:

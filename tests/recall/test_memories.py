@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,10 +14,13 @@ import pytest
 from seedbed.messages import Message
 from seedbed_server.errors import PartUnavailableError
 from seedbed_server.projections.lexical import Lexical, TermRow
+from seedbed_server.recall import search
 from seedbed_server.recall.memories import TAIL_CHARACTERS, TAIL_ENCODED
 from seedbed_server.recall.postings import Postings
 
 from .rooms import Room, StandInEncoder, StandInIndex, scores, texts
+
+PATIENCE = 30.0
 
 
 @pytest.fixture
@@ -210,6 +214,33 @@ async def test_the_next_search_waits_for_what_a_cancelled_one_began(
     assert scores(await following) == expected
     with pytest.raises(asyncio.CancelledError):
         await cancelled
+
+
+async def test_a_cancelled_search_keeps_the_memory_until_its_thread_is_done(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cancelled while it scores: nobody else may change the arrays that the thread still reads."""
+    await room.write("m", *numbered(5))
+    record = await room.record("m")
+    scoring, go_on, score = threading.Event(), threading.Event(), search._score
+
+    def held(*given: Any) -> Any:
+        scoring.set()
+        go_on.wait(PATIENCE)
+        return score(*given)
+
+    monkeypatch.setattr(search, "_score", held)
+    cancelled = asyncio.create_task(room.search("m", "number3"))
+    assert await asyncio.to_thread(scoring.wait, PATIENCE)
+    cancelled.cancel()
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert room.hot._entries[record.key].lock.locked()
+    go_on.set()
+    with pytest.raises(asyncio.CancelledError):
+        await cancelled
+    await room.write("m", *numbered(5, first=5))
+    assert len((await room.search("m", "number7")).hits) == 10
 
 
 class Unreadable(Lexical):

@@ -66,14 +66,23 @@ class Case:
 
     def request(self) -> Any:
         """The request."""
-        named = {"memory": MAYA} if "memory" in RPCS[self.rpc].input_type.fields_by_name else {}
-        return request_class(self.rpc)(**(named | GOOD.get(self.rpc, {}) | self.fields))
+        return request_of(self.rpc, **(named(self.rpc, MAYA) | self.fields))
 
 
 def request_class(rpc: str) -> Any:
     """The generated class of an RPC's request."""
     name = RPCS[rpc].input_type.name
     return next(getattr(module, name) for module in (pb, know, admin) if hasattr(module, name))
+
+
+def request_of(rpc: str, **fields: Any) -> Any:
+    """An acceptable request of an RPC, with these fields."""
+    return request_class(rpc)(**(GOOD.get(rpc, {}) | fields))
+
+
+def named(rpc: str, memory: str) -> dict[str, str]:
+    """The field that names the memory, where the RPC has one."""
+    return {"memory": memory} if "memory" in RPCS[rpc].input_type.fields_by_name else {}
 
 
 def with_fields(*names: str) -> Iterator[tuple[str, str]]:
@@ -127,8 +136,8 @@ def number_cases() -> Iterator[Case]:
     for rpc, name in with_fields("system"):
         yield Case(rpc, name, LARGE, {name: "x" * (64 * 1024 + 1)})
     for rpc, name in with_fields("page_token"):
-        for bad in ("x" * 257, "a\x00b") if rpc == "ListMemories" else ("x", "-1", "1" * 12, "\uff11"):
-            yield Case(rpc, name, INVALID, {name: bad})
+        for token in ("x" * 257, "a\x00b") if rpc == "ListMemories" else ("x", "-1", "1" * 12, "\uff11"):
+            yield Case(rpc, name, INVALID, {name: token})
     for paths in ((), ("memory",), ("variant", "namespace"), ("*",), ("variant.window.n",)):
         yield Case("UpdateMemory", "update_mask", INVALID, {"update_mask": FieldMask(paths=paths)})
     yield Case("Rebuild", "projections[1]", INVALID, {"projections": ["lexical", "../../log.db"]})
@@ -188,6 +197,8 @@ def message_cases() -> Iterator[tuple[str, str, Message]]:
         (Media(uri="https://example.org/a.png"), ".media_type"),
         (Media(media_type="x" * 257, uri="u"), ".media_type"),
         (Media(media_type="image/png"), ""),
+        (Media(media_type="image/png", data=b""), ""),
+        (Media(media_type="image/png", uri=""), ""),
     ):
         yield f".parts[0].media{path}", INVALID, Message(role="user", parts=[ContentPart(media=media)])
     yield ".parts", LARGE, Message(role="user", parts=[ContentPart(text="x")] * 257)

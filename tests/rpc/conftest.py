@@ -13,7 +13,10 @@ from seedbed_server.app.lifecycle import running
 from seedbed_server.app.settings import Settings
 from seedbed_server.rpc.server import Server
 
-from .calling import Caller
+from .calling import Caller, said, written
+
+# A word of each of two tenants whose namespaces begin alike.
+ACME, CORP = "Quetzalcoatl", "Ouroboros"
 
 # Token → the namespaces that it opens. A token of one namespace needs to name none.
 TOKENS = {
@@ -66,3 +69,17 @@ def memory(request: pytest.FixtureRequest) -> str:
     """The name of a memory that no other test uses."""
     name: str = request.node.nodeid
     return hashlib.sha256(name.encode()).hexdigest()[:16]
+
+
+@pytest.fixture(scope="session")
+async def tenants(as_token: Callable[[str], Caller]) -> tuple[Caller, Caller]:
+    """Two tenants whose names begin alike, each with a memory of the same name that holds a word of its own."""
+    callers = as_token("acme-token"), as_token("corp-token")
+    for caller, canary in zip(callers, (ACME, CORP), strict=True):
+        messages = [
+            said(f"My friend {canary} lives in {canary} City and works for {canary} Inc.", name=canary, id=canary),
+            said(f"{canary} likes tea.", role="assistant"),
+        ]
+        await caller("Write", written("shared", *messages, session="talk", system=f"You know {canary}."))
+        await caller("Write", written(f"only-{canary}", *messages))
+    return callers

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -52,7 +53,8 @@ def test_no_field_of_a_message_or_variant_is_without_a_wrong_value() -> None:
     parts = {part for case in CASES if case.rpc == "Write" for part in re.findall(r"messages\[1\]\.(\w+)", case.path)}
     assert parts | FREE_OF_MESSAGE == set(Message.DESCRIPTOR.fields_by_name)
     tried = {case.path.removeprefix("variant.") for case in CASES if case.rpc == "Seed"}
-    numbers = {f"{kind.name}.{field.name}" for kind in Variant.DESCRIPTOR.fields for field in kind.message_type.fields}
+    kinds: Any = Variant.DESCRIPTOR.fields
+    numbers = {f"{kind.name}.{field.name}" for kind in kinds for field in kind.message_type.fields}
     assert numbers <= {re.split(r"\[", path)[0] for path in tried}
 
 

@@ -34,10 +34,8 @@ def examples() -> list[BaseException]:
     """One error of every class that the server can raise, a canary where a text goes in."""
     made: list[BaseException] = []
     for kind in raised():
-        needed = [
-            p for p in inspect.signature(kind.__init__).parameters.values() if p.name not in ("self", "args", "kwargs")
-        ]
-        made.append(kind(*[f"path.of.{p.name}" for p in needed]))
+        needed = inspect.signature(kind.__init__).parameters.keys() - {"self", "args", "kwargs"}
+        made.append(kind(*(f"path.of.{name}" for name in sorted(needed))))
     return [*made, WireError("path.of.path", "lies"), TimeoutError(CANARY), RuntimeError(CANARY), ValueError(CANARY)]
 
 
@@ -155,7 +153,8 @@ class _Ended:
         return next(code for code in grpc.StatusCode if code.value[0] == self._status.code)
 
     def details(self) -> str:
-        return self._status.message
+        message: str = self._status.message
+        return message
 
     def trailing_metadata(self) -> tuple[tuple[str, bytes], ...]:
         return (("grpc-status-details-bin", self._status.SerializeToString()),)

@@ -101,7 +101,7 @@ class AgentBuilder:
         if self.llm is None:
             raise ValueError("an agent needs a model: call with_llm")
         chat = self.llm if callable(self.llm) else self.llm.chat
-        memory = self.memory or Buffer()
+        memory = Buffer() if self.memory is None else self.memory  # an empty memory may be falsy
         if isinstance(memory, Variant):
             memory = LocalMemory(memory, system=self.system)
         return chat, self.system, memory, self.keeps

@@ -73,6 +73,8 @@ class Connection:
         options: list[tuple[str, Any]] = [
             ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
             ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
+            # What is larger than this buffer is sent once only; gRPC's own 256 KiB would leave out large writes.
+            ("grpc.per_rpc_retry_buffer_size", MAX_MESSAGE_BYTES),
             ("grpc.keepalive_time_ms", KEEPALIVE_MS),
             ("grpc.keepalive_timeout_ms", KEEPALIVE_TIMEOUT_MS),
             ("grpc.primary_user_agent", f"seedbed-python/{_version()}"),

@@ -291,13 +291,18 @@ def _as_of(valid_at: datetime | None, known_at: datetime | None) -> message_pb2.
 def _batches(protos: Iterable[message_pb2.Message]) -> Iterator[list[message_pb2.Message]]:
     batch: list[message_pb2.Message] = []
     size = 0
-    for proto in protos:
-        grown = size + proto.ByteSize()
-        if batch and (grown > IMPORT_BYTES or len(batch) == IMPORT_MESSAGES):
+    try:
+        for proto in protos:
+            grown = size + proto.ByteSize()
+            if batch and (grown > IMPORT_BYTES or len(batch) == IMPORT_MESSAGES):
+                yield batch
+                batch, grown = [], proto.ByteSize()
+            batch.append(proto)
+            size = grown
+    except Exception:  # what came before it is stored all the same
+        if batch:
             yield batch
-            batch, grown = [], proto.ByteSize()
-        batch.append(proto)
-        size = grown
+        raise
     if batch:
         yield batch
 

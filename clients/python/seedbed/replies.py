@@ -140,7 +140,10 @@ def status(proto: admin_pb2.GetStatusResponse) -> ServerStatus:
         proto.version,
         _time(proto.started_at, proto.HasField("started_at")),
         tuple(PartStatus(part.part, _state(part.state), part.restarts, part.detail) for part in proto.parts),
-        tuple(ProjectionStatus(each.projection, each.applied_seq, each.skipped) for each in proto.projections),
+        tuple(
+            ProjectionStatus(each.projection, each.applied_seq, each.skipped, each.state, each.waiting_for)
+            for each in proto.projections
+        ),
         proto.last_seq,
     )
 

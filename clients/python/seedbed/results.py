@@ -174,11 +174,16 @@ class PartStatus:
 
 @dataclass(frozen=True, slots=True)
 class ProjectionStatus:
-    """How far a derived store is with one memory, and how many messages it could not read."""
+    """How far a derived store is with one memory, and how many messages it could not read.
+
+    ``state`` of the store as a whole is "waiting" while it cannot go on without the part ``waiting_for``.
+    """
 
     projection: str
     applied_seq: int
     skipped: int
+    state: str = ""
+    waiting_for: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,18 +5,17 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
-from seedbed import Client, Message
-from seedbed.errors import SeedbedError
+from seedbed import Message
 from seedbed_server import __version__
 from seedbed_server.app import settings as configuration
+from seedbed_server.app.codes import MODELS, USAGE
+from seedbed_server.app.target import Target, calling, err
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
 models_app = typer.Typer(no_args_is_help=True, help="Local models: what there is, fetch it, verify it.")
@@ -24,31 +23,12 @@ eval_app = typer.Typer(no_args_is_help=True, help="Measure a running server on l
 app.add_typer(models_app, name="models")
 app.add_typer(eval_app, name="eval")
 
-out = Console()
-err = Console(stderr=True)
+# What is printed may be anybody's words: a ":name:" in them is no emoji.
+out = Console(emoji=False)
+# Neither are they commands to a terminal: control characters but tab and newline are shown as U+FFFD.
+_CONTROLS = dict.fromkeys([*range(9), *range(11, 32), *range(127, 160)], "\ufffd")
 
-# Exit codes, so that scripts can tell what to do.
-USAGE, TAKEN, MODELS, CALL = 2, 3, 4, 5
-
-Server = Annotated[str, typer.Option("--server", envvar="SEEDBED_SERVER", help="Address of the server.")]
-Token = Annotated[str, typer.Option("--token", envvar="SEEDBED_TOKEN", help="Access token.", show_default=False)]
-Namespace = Annotated[str, typer.Option("--namespace", envvar="SEEDBED_NAMESPACE", help="Namespace.")]
 Session = Annotated[str, typer.Option("--session", help="Session.")]
-ADDRESS = "localhost:7700"
-
-
-@contextmanager
-def _client(server: str, token: str, namespace: str = "") -> Iterator[Client]:
-    """A client; an error of a call ends the command with one line."""
-    try:
-        with Client(server, token=token, namespace=namespace) as client:
-            yield client
-    except SeedbedError as error:
-        err.print(f"[red]{type(error).__name__}[/red]: {error}")
-        raise typer.Exit(CALL) from None
-    except TimeoutError:
-        err.print("[red]The derived stores did not catch up in time.[/red]")
-        raise typer.Exit(CALL) from None
 
 
 @app.command()
@@ -65,7 +45,9 @@ def serve(
     """Run the server until SIGTERM or Ctrl-C."""
     from seedbed_server.app.serve import run
 
-    flags = dict(_pair(one) for one in setting or []) | {"listen": listen, "data_dir": data_dir}
+    flags: dict[str, Any] = dict(_pair(one) for one in setting or [])
+    # A flag of its own goes before --set of the same name.
+    flags |= {name: value for name, value in (("listen", listen), ("data_dir", data_dir)) if value is not None}
     try:
         settings = configuration.load(config, flags)
     except configuration.SettingsError as error:
@@ -87,44 +69,45 @@ def _pair(one: str) -> tuple[str, str]:
 
 
 @app.command()
-def demo(server: Server = ADDRESS, token: Token = "") -> None:
+@calling
+def demo(
+    target: Target,
+) -> None:
     """Replay a bundled conversation, and show the seed of each variant for a few questions."""
     from seedbed_server.app.demo import run
 
-    with _client(server, token) as client:
+    with target.client() as client:
         run(client, out)
 
 
 @app.command()
+@calling
 def write(
+    target: Target,
     memory: str,
     text: Annotated[str, typer.Argument(help="What was said; - reads standard input.")],
     role: str = "user",
     name: str = "",
     session: Session = "default",
-    namespace: Namespace = "",
-    server: Server = ADDRESS,
-    token: Token = "",
 ) -> None:
     """Write one message."""
     said = sys.stdin.read() if text == "-" else text
-    with _client(server, token, namespace) as client:
+    with target.client() as client:
         written = client.memory(memory, session=session).write([Message(role, (said,), name)])
         out.print(f"seq {written.last_seq}", highlight=False)
 
 
 @app.command()
+@calling
 def seed(
+    target: Target,
     memory: str,
     query: Annotated[str, typer.Argument(help="What the agent is about to answer.")] = "",
     max_tokens: int | None = None,
     session: Session = "default",
-    namespace: Namespace = "",
-    server: Server = ADDRESS,
-    token: Token = "",
 ) -> None:
     """Print the seed, as the messages that a chat API takes."""
-    with _client(server, token, namespace) as client:
+    with target.client() as client:
         found = client.memory(memory, session=session).seed(query, max_tokens=max_tokens)
         out.print_json(json.dumps(found.messages, ensure_ascii=False))
         note = ", truncated" if found.truncated else ""
@@ -133,95 +116,97 @@ def seed(
 
 
 @app.command()
+@calling
 def recall(
+    target: Target,
     memory: str,
     query: str,
     k: int = 10,
     explain: Annotated[bool, typer.Option("--explain", help="Show what each leg gave.")] = False,
-    namespace: Namespace = "",
-    server: Server = ADDRESS,
-    token: Token = "",
 ) -> None:
     """Print the ranked search behind the seed."""
-    with _client(server, token, namespace) as client:
+    with target.client() as client:
         for hit in client.memory(memory).recall(query, k=k, explain=explain).hits:
-            out.print(f"{hit.score:.3f}  {_line(hit.message)}", highlight=False, markup=False)
+            out.print(f"{hit.score:.3f}  {_line(hit.message)}", highlight=False, markup=False, soft_wrap=True)
             if explain:
                 legs = "  ".join(f"{leg.leg} {leg.contribution:+.3f} (#{leg.rank})" for leg in hit.legs)
                 out.print(f"       {legs}", highlight=False, markup=False, style="dim")
 
 
 @app.command()
+@calling
 def read(
+    target: Target,
     memory: str,
     session: Annotated[str, typer.Option("--session", help="Only this session.")] = "",
-    namespace: Namespace = "",
-    server: Server = ADDRESS,
-    token: Token = "",
 ) -> None:
     """Print the stored messages."""
-    with _client(server, token, namespace) as client:
+    with target.client() as client:
         for message in client.memory(memory).messages(session=session):
-            out.print(f"{message.seq:>5}  {_line(message)}", highlight=False, markup=False)
+            out.print(f"{message.seq:>5}  {_line(message)}", highlight=False, markup=False, soft_wrap=True)
 
 
 def _line(message: Message) -> str:
     when = f"{message.time:%Y-%m-%d %H:%M}" if message.time else ""
-    return f"{when}  {message.name or message.role}: {message.text}"
+    return f"{when}  {message.name or message.role}: {message.text}".translate(_CONTROLS)
 
 
 @app.command("import")
+@calling
 def import_(
+    target: Target,
     memory: str,
-    file: Annotated[Path, typer.Argument(help="JSON Lines: role, content, and optionally id, session, name, time.")],
-    namespace: Namespace = "",
-    server: Server = ADDRESS,
-    token: Token = "",
+    file: Annotated[
+        Path, typer.Argument(help="JSON Lines: role, content, and optionally id, session, name, time; or as exported.")
+    ],
 ) -> None:
     """Import a conversation; repeating it stores nothing twice."""
     from seedbed_server.app.transfer import BadLineError, import_file
 
-    with _client(server, token, namespace) as client:
+    with target.client() as client:
         try:
             done = import_file(client.memory(memory), file, err)
         except BadLineError as error:
             err.print(f"[red]{file}[/red]: {error}; nothing after that line was read")
             raise typer.Exit(USAGE) from None
+        except OSError as error:
+            err.print(f"[red]{file}[/red] cannot be read: {error.strerror}")
+            raise typer.Exit(USAGE) from None
     out.print(f"{done.imported} imported, {done.skipped} were there already", highlight=False)
 
 
 @app.command()
+@calling
 def export(
+    target: Target,
     memory: str,
     file: Annotated[Path, typer.Argument(help="Where to; - is standard output.")] = Path("-"),
-    namespace: Namespace = "",
-    server: Server = ADDRESS,
-    token: Token = "",
 ) -> None:
     """Export a memory's messages as JSON Lines, which ``import`` reads."""
     from seedbed_server.app.transfer import export_file
 
-    with _client(server, token, namespace) as client:
+    with target.client() as client:
         export_file(client.memory(memory), file)
 
 
 @app.command()
+@calling
 def status(
+    target: Target,
     memory: Annotated[str, typer.Argument(help="Also how far its derived stores are.")] = "",
-    namespace: Namespace = "",
-    server: Server = ADDRESS,
-    token: Token = "",
 ) -> None:
     """Print what the server runs."""
-    with _client(server, token, namespace) as client:
+    with target.client() as client:
         found = client.status(memory)
         out.print(f"seedbed {found.version}", highlight=False)
         for part in found.parts:
             out.print(f"  {part.part:<10} {part.state:<9} {part.restarts} restarts  {part.detail}", highlight=False)
         for projection in found.projections:
             skipped = f", {projection.skipped} skipped" if projection.skipped else ""
+            waiting = f", waiting for {projection.waiting_for}" if projection.waiting_for else ""
             out.print(
-                f"  {projection.projection:<10} {projection.applied_seq} of {found.last_seq}{skipped}", highlight=False
+                f"  {projection.projection:<10} {projection.applied_seq} of {found.last_seq}{skipped}{waiting}",
+                highlight=False,
             )
 
 
@@ -262,13 +247,13 @@ def models_verify() -> None:
 
 
 @eval_app.command("recall")
+@calling
 def eval_recall(
+    target: Target,
     dataset: Annotated[Path, typer.Argument(help="JSON Lines, gzipped or not, a conversation a line.")],
     rankings: Annotated[Path, typer.Option(help="Where the rankings go, as JSON Lines.")],
     max_tokens: Annotated[int, typer.Option(help="Budget of each seed.")] = 2000,
     limit: Annotated[int, typer.Option(help="Hits per question.")] = 50,
-    server: Server = ADDRESS,
-    token: Token = "",
 ) -> None:
     """Write every conversation, ask every question, and keep what came back."""
     from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn
@@ -277,7 +262,7 @@ def eval_recall(
 
     started = time.perf_counter()
     columns = (*Progress.get_default_columns(), MofNCompleteColumn(), TimeElapsedColumn())
-    with _client(server, token) as client, Progress(*columns, console=err) as progress:
+    with target.client() as client, Progress(*columns, console=err) as progress:
         answered = evaluate(client, Options(dataset, rankings, limit, max_tokens), progress)
     out.print(f"{answered} questions in {time.perf_counter() - started:.0f} s: {rankings}", highlight=False)
 

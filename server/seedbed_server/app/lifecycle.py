@@ -1,10 +1,11 @@
 """The server's life, in the order in which things start; they stop in the reverse order.
 
+port         bound, and not served yet: a taken address is found before anything is touched
 lock         one server per data directory
 log          the truth: from here on, writes can be taken
 derived      the SQLite file of the projections
 projector    follows the log
-rpc          takes calls; health says SERVING
+rpc          the port takes calls; health says SERVING
 children     encoder, tagger and vectors begin to load; nobody waits for them
 
 The children are spawned last, so that they do not take the processors from what
@@ -27,8 +28,9 @@ from seedbed.messages import Message
 from seedbed.tokens import count, cut
 from seedbed.variants import Hybrid, KnowledgeGraph, Vector, Window
 from seedbed_server.app.lock import lock_data_dir
-from seedbed_server.app.settings import Settings, models_dir, read_tokens
+from seedbed_server.app.settings import Settings, check_tls, models_dir, read_tokens
 from seedbed_server.log import Log
+from seedbed_server.log.sqlite import sqlite_url
 from seedbed_server.memories import Forgetting, Seeder
 from seedbed_server.memories.custom import CustomPart, registered
 from seedbed_server.memories.knowledge import KnowledgePart
@@ -53,6 +55,7 @@ from seedbed_server.rpc.admin_servicer import AdminServicer
 from seedbed_server.rpc.guards import Draining, Guards, chain
 from seedbed_server.rpc.knowledge_servicer import KnowledgeServicer
 from seedbed_server.rpc.memory_servicer import MemoryServicer
+from seedbed_server.rpc.paging import PAGE_BYTES
 from seedbed_server.rpc.server import Server, Tls
 
 log = logging.getLogger(__name__)
@@ -71,10 +74,15 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
     what had started by then is stopped again, and nothing stored is touched.
     """
     tokens = read_tokens(settings.tokens_file)
+    check_tls(settings)
     weights = models_dir(settings)
+    draining = Draining()
+    most_bytes = settings.max_message_mb * 1024 * 1024
+    guards = Guards(chain(draining, settings.max_calls, tokens), most_bytes)
+    server = Server(settings.listen, guards, max_message_bytes=most_bytes, tls=_tls(settings))
     async with AsyncExitStack() as stack:
         stack.enter_context(lock_data_dir(settings.data_dir))
-        truth = await Log.open(f"sqlite:///{settings.data_dir / 'log.db'}")
+        truth = await Log.open(sqlite_url(settings.data_dir / "log.db"))
         stack.push_async_callback(truth.close)
 
         encoder = Encoder(weights, threads=settings.worker_threads)
@@ -86,8 +94,11 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
             floor=settings.min_free_mb * 1024 * 1024,
         )
         children = (encoder.child, tagger.child, index.child)
-        for child in children:
-            stack.push_async_callback(child.stop)
+
+        async def stop_children() -> None:
+            await asyncio.gather(*(child.stop() for child in children))
+
+        stack.push_async_callback(stop_children)
 
         schemas = [kind.schema for kind in (Lexical, Vectors, Knowledge, Summaries)]
         derived = await Derived.open(settings.data_dir / "derived", schemas)
@@ -119,23 +130,22 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
             SummaryPart(summaries),
             CustomPart(registered()),
         )
-        draining = Draining()
-        guards = Guards(chain(draining, settings.max_calls, tokens))
-        server = Server(
-            settings.listen,
-            (
-                MemoryServicer(truth, recall, seeder, Forgetting(truth, projector, derived), DEFAULT_VARIANT),
-                KnowledgeServicer(truth, knowledge, graphs),
-                AdminServicer(truth, projector, children, models(), datetime.now(UTC)),
+        servicers = (
+            MemoryServicer(
+                truth,
+                recall,
+                seeder,
+                Forgetting(truth, projector, derived),
+                DEFAULT_VARIANT,
+                page_bytes=min(PAGE_BYTES, most_bytes * 3 // 4),
             ),
-            guards,
-            max_message_mb=settings.max_message_mb,
-            tls=_tls(settings),
+            KnowledgeServicer(truth, knowledge, graphs),
+            AdminServicer(truth, projector, children, models(), datetime.now(UTC)),
         )
-        await server.start()
+        await server.start(servicers)
 
         async def drain() -> None:
-            draining.stopping = True
+            draining.begin()
             await server.stop(settings.drain_seconds)
 
         stack.push_async_callback(drain)

@@ -7,6 +7,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
+from seedbed_server.app.codes import MODELS
 from seedbed_server.models.weights import WeightsError, pull
 
 
@@ -25,6 +26,6 @@ def pull_with_progress(root: Path, console: Console) -> int:
             fetched = pull(root, report)
         except WeightsError as error:
             console.print(str(error), highlight=False, markup=False)
-            return 4
+            return MODELS
     console.print(f"models: {', '.join(fetched) if fetched else 'all'} verified by sha256", highlight=False)
     return 0

@@ -8,17 +8,18 @@ from concurrent.futures import ThreadPoolExecutor
 
 from rich.console import Console
 
+from seedbed_server.app.codes import MODELS, STORAGE, TAKEN, USAGE
 from seedbed_server.app.lock import DataDirTakenError
 from seedbed_server.app.logs import configure
 from seedbed_server.app.settings import Settings, SettingsError, models_dir
 from seedbed_server.errors import StorageFullError, StorageUnavailableError
 from seedbed_server.models.weights import WeightsError, require
 
-USAGE, TAKEN, MODELS, STORAGE = 2, 3, 4, 6
-
 
 def run(settings: Settings, ready_fd: int | None, console: Console) -> int:
     """Run the server until it is told to stop; returns the exit code."""
+    # What people wrote is for the user of the server alone; the children inherit it.
+    os.umask(0o077)
     configure(settings.log_format)
     try:
         with ThreadPoolExecutor(1) as beside:
@@ -34,17 +35,26 @@ def run(settings: Settings, ready_fd: int | None, console: Console) -> int:
     except DataDirTakenError:
         return _fail(console, TAKEN, "Another server runs on this data directory.", str(settings.data_dir.resolve()))
     except (StorageUnavailableError, StorageFullError) as error:
-        return _fail(console, STORAGE, "The log cannot be opened.", str(error))
+        return _fail(
+            console, STORAGE, "The log cannot be opened.", f"{type(error).__name__}: {settings.data_dir.resolve()}"
+        )
+    except OSError as error:
+        return _fail(console, STORAGE, "The data directory cannot be used.", f"{error.strerror}: {error.filename}")
 
 
 def _run(settings: Settings, ready_fd: int | None, console: Console) -> int:
     from seedbed_server.app.lifecycle import serve_until_stopped
     from seedbed_server.rpc.server import AddressTakenError, Server
 
+    try:
+        pipe = None if ready_fd is None else os.fdopen(ready_fd, "w", encoding="ascii")
+    except OSError:
+        return _fail(console, USAGE, "A setting is not acceptable.", f"--ready-fd: {ready_fd} is not open for writing")
+
     def ready(server: Server) -> None:
         host = settings.listen.rpartition(":")[0]
-        if ready_fd is not None:
-            with os.fdopen(ready_fd, "w", encoding="ascii") as pipe:
+        if pipe is not None:
+            with pipe:
                 pipe.write(f"{host}:{server.port}\n")
         console.print(f"Seedbed takes calls at [bold]{host}:{server.port}[/bold]; models load in the background.")
         console.print("Try it in a second terminal: [bold]seedbed demo[/bold]")

@@ -7,16 +7,20 @@ printed.
 
 from __future__ import annotations
 
+import math
 import os
+import ssl
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
 PREFIX = "SEEDBED_"
-_LOOPBACK = ("127.", "localhost:", "[::1]:")
 _SECRET: Mapping[str, Any] = {"secret": True}
+_MOST_MESSAGE_MB = 2048  # gRPC counts bytes in 31 bits
 
 
 class SettingsError(Exception):
@@ -57,7 +61,7 @@ class Settings:
     """OpenAI-compatible endpoint for summaries, such as ``http://127.0.0.1:8080/v1``; empty: extractive summaries."""
     llm_model: str = ""
     """Model to ask for at that endpoint."""
-    llm_api_key: str = field(default="", metadata=_SECRET)
+    llm_api_key: str = field(default="", repr=False, metadata=_SECRET)
     """Key for that endpoint."""
     log_format: str = "text"
     """``text`` or ``json``."""
@@ -70,15 +74,34 @@ class Settings:
             raise SettingsError("tls_cert and tls_key: set both or neither")
         if self.tls_client_ca and not self.tls_cert:
             raise SettingsError("tls_client_ca: needs tls_cert and tls_key")
-        if not self.tokens_file and not self.tls_client_ca and not self.listen.startswith(_LOOPBACK):
+        if not self.tokens_file and not self.tls_client_ca and not _on_loopback(self.listen):
             raise SettingsError("listen: without access tokens the server listens on loopback only; set tokens_file")
         for name in ("max_calls", "max_message_mb", "worker_threads"):
             if getattr(self, name) < 1:
                 raise SettingsError(f"{name}: must be at least 1")
+        for name in ("drain_seconds", "hot_memory_mb", "min_free_mb"):
+            if not 0 <= getattr(self, name) < math.inf:
+                raise SettingsError(f"{name}: must be a number from 0")
+        if self.max_message_mb >= _MOST_MESSAGE_MB:
+            raise SettingsError(f"max_message_mb: must be less than {_MOST_MESSAGE_MB}")
 
     def shown(self) -> dict[str, str]:
         """All settings as text, secrets hidden."""
         return {f.name: _shown(getattr(self, f.name), secret="secret" in f.metadata) for f in fields(self)}
+
+
+def _on_loopback(listen: str) -> bool:
+    host = listen.rpartition(":")[0]
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host.removeprefix("[").removesuffix("]")).is_loopback
+    except ValueError:
+        # A name may look like an address, and be anywhere.
+        return False
+
+
+_NAMES = frozenset(setting.name for setting in fields(Settings))
 
 
 def _shown(value: object, *, secret: bool) -> str:
@@ -92,11 +115,27 @@ def load(config: Path | None = None, flags: Mapping[str, Any] | None = None) -> 
     values: dict[str, Any] = {}
     if config is not None:
         values |= _from_file(config)
-    values |= {f.name: os.environ[key] for f in fields(Settings) if (key := PREFIX + f.name.upper()) in os.environ}
-    values |= {name: value for name, value in (flags or {}).items() if value is not None}
-    return Settings(
-        **{f.name: _typed(f.name, str(f.type), values[f.name]) for f in fields(Settings) if f.name in values}
-    )
+    values |= _from_environment()
+    given = {name: value for name, value in (flags or {}).items() if value is not None}
+    _known("--set", given)
+    values |= given
+    return Settings(**{f.name: _typed(f.name, f.default, values[f.name]) for f in fields(Settings) if f.name in values})
+
+
+def _known(where: str, names: Iterable[str]) -> None:
+    unknown = sorted(set(names) - _NAMES)
+    if unknown:
+        raise SettingsError(f"{where}: has unknown keys: {', '.join(unknown)}")
+
+
+def _from_environment() -> dict[str, str]:
+    """The variables that are settings. Others may have the prefix too; one that is nearly a setting is refused."""
+    found = {key[len(PREFIX) :].lower(): value for key, value in os.environ.items() if key.startswith(PREFIX)}
+    for name in found.keys() - _NAMES:
+        meant = get_close_matches(name, _NAMES, 1, 0.8)
+        if meant:
+            raise SettingsError(f"{PREFIX}{name.upper()}: is no setting; {PREFIX}{meant[0].upper()} may be meant")
+    return {name: value for name, value in found.items() if name in _NAMES}
 
 
 def _from_file(config: Path) -> dict[str, Any]:
@@ -104,39 +143,78 @@ def _from_file(config: Path) -> dict[str, Any]:
         values = tomllib.loads(config.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         raise SettingsError(f"config: {config} cannot be read as TOML") from None
-    unknown = sorted(values.keys() - {f.name for f in fields(Settings)})
-    if unknown:
-        raise SettingsError(f"config: {config} has unknown keys: {', '.join(unknown)}")
+    _known(f"config: {config}", values)
     return values
 
 
-def _typed(name: str, kind: str, value: Any) -> Any:
+def _typed(name: str, default: Any, value: Any) -> Any:
     """Read a value as its field's type; the file and the environment give text and plain numbers."""
-    try:
-        if kind.startswith("Path"):
-            return Path(value) if str(value) else None
-        if kind in ("int", "float"):
-            return {"int": int, "float": float}[kind](value)
-        return str(value)
-    except (TypeError, ValueError):
-        raise SettingsError(f"{name}: is not {'a whole number' if kind == 'int' else 'a number'}") from None
+    if value == "":
+        if default:
+            raise SettingsError(f"{name}: is empty")
+        return default
+    if isinstance(default, (int, float)):
+        kind = type(default)
+        try:
+            number = None if isinstance(value, bool) else kind(value)
+        except (TypeError, ValueError, OverflowError):
+            number = None
+        # NaN is refused here too: it equals nothing.
+        if number is None or number != float(value):
+            raise SettingsError(f"{name}: is not {'a whole number' if kind is int else 'a number'}")
+        return number
+    if not isinstance(value, (str, Path)):
+        raise SettingsError(f"{name}: is not a text")
+    return str(value) if isinstance(default, str) else Path(value)
 
 
-def read_tokens(path: Path | None) -> dict[str, tuple[str, ...]]:
-    """Read the access tokens as {SHA-256 of the token, in hexadecimal: its namespaces}. Raises SettingsError."""
+def read_tokens(path: Path | None) -> dict[str, tuple[str, ...]] | None:
+    """Read the access tokens as {SHA-256 of the token, in hexadecimal: its namespaces}.
+
+    None without a file: then everything is open. A file that opens nothing is
+    refused, rather than taken for one that is not there. Raises SettingsError.
+    """
     if path is None:
-        return {}
+        return None
     try:
         entries = tomllib.loads(path.read_text(encoding="utf-8"))["tokens"]
-        tokens = {entry["sha256"].lower(): tuple(entry["namespaces"]) for entry in entries.values()}
+        tokens = [(entry["sha256"].lower(), entry["namespaces"]) for entry in entries.values()]
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         raise SettingsError(f"tokens_file: {path} is not a table [tokens] of sha256 and namespaces") from None
-    for digest, namespaces in tokens.items():
+    for digest, namespaces in tokens:
         if len(digest) != 64 or not set(digest) <= set("0123456789abcdef"):
             raise SettingsError(f"tokens_file: {path} has a sha256 that is not 64 hexadecimal digits")
-        if not namespaces or not all(isinstance(name, str) and name for name in namespaces):
+        if not isinstance(namespaces, list) or not all(isinstance(name, str) and name for name in namespaces):
+            raise SettingsError(f"tokens_file: {path} has namespaces that are not a list of names")
+        if not namespaces:
             raise SettingsError(f"tokens_file: {path} has a token without namespaces")
-    return tokens
+    opened = {digest: tuple(namespaces) for digest, namespaces in tokens}
+    if not opened or len(opened) < len(tokens):
+        raise SettingsError(f"tokens_file: {path} has {'a token twice' if opened else 'no tokens'}")
+    return opened
+
+
+def check_tls(settings: Settings) -> None:
+    """Read the files of TLS as the server will. Raises SettingsError, with the name of the one that is not usable."""
+    named = [(name, getattr(settings, name)) for name in ("tls_cert", "tls_key", "tls_client_ca")]
+    for name, path in named:
+        try:
+            if path is not None:
+                path.read_bytes()
+        except OSError as error:
+            raise SettingsError(f"{name}: {path} cannot be read: {error.strerror}") from None
+    try:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        if settings.tls_cert and settings.tls_key:
+            # A key behind a passphrase is refused: nobody is there to be asked for it.
+            context.load_cert_chain(settings.tls_cert, settings.tls_key, password="")
+    except (OSError, ValueError):
+        raise SettingsError("tls_cert and tls_key: are not a certificate (PEM) and its key, unencrypted") from None
+    try:
+        if settings.tls_client_ca:
+            context.load_verify_locations(settings.tls_client_ca)
+    except (OSError, ValueError):
+        raise SettingsError("tls_client_ca: is not a certificate (PEM)") from None
 
 
 def models_dir(settings: Settings) -> Path:

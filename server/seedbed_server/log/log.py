@@ -125,14 +125,25 @@ class Log:
         at = address(namespace, name)
         return await self._writer.submit(lambda c: storing.import_messages(c, at, drafts, create))
 
-    async def read(self, key: int, *, after_seq: int = 0, limit: int, session: str = "") -> builtins.list[Message]:
-        """Return at most ``limit`` messages with a greater seq, by seq."""
+    async def read(
+        self, key: int, *, after_seq: int = 0, limit: int, session: str = "", max_bytes: int | None = None
+    ) -> builtins.list[Message]:
+        """Return at most ``limit`` messages with a greater seq, by seq.
+
+        With ``max_bytes``, no more than fit it, but always the first one.
+        """
         after = min(after_seq, MOST_SEQ)
-        return await self._readers.run(lambda c: queries.read(c, key, session, after, limit))
+        return await self._readers.run(lambda c: queries.read(c, key, session, after, limit, max_bytes))
 
     async def tail(self, key: int, *, session: str, n: int, upto_seq: int = MOST_SEQ) -> builtins.list[Message]:
         """Return the newest ``n`` messages with a seq of at most ``upto_seq``, oldest first."""
-        return await self._readers.run(lambda c: queries.tail(c, key, session, n, upto_seq))
+        return (await self._readers.run(lambda c: queries.tail(c, key, session, n, upto_seq)))[0]
+
+    async def tail_within(
+        self, key: int, *, session: str, n: int, upto_seq: int = MOST_SEQ, max_bytes: int
+    ) -> tuple[builtins.list[Message], bool]:
+        """Do as ``tail``, but with no more than ``max_bytes`` of messages; say whether that left some out."""
+        return await self._readers.run(lambda c: queries.tail(c, key, session, n, upto_seq, max_bytes))
 
     async def seq_at(self, key: int, recorded_at: datetime) -> int:
         """Return the seq of the newest message that was recorded by then, 0 where there is none."""
@@ -146,13 +157,21 @@ class Log:
         """Return the seqs of the messages alive with a greater seq, in order."""
         return await self._readers.run(lambda c: queries.seqs(c, key, after_seq))
 
+    async def alive(self, key: int, seqs: Sequence[int]) -> dict[int, str]:
+        """Return the ids of the messages of these seqs that are alive; their bodies are not read."""
+        return await self._readers.run(lambda c: queries.alive(c, key, seqs))
+
+    async def alive_ids(self, key: int, ids: Sequence[str]) -> dict[str, int]:
+        """Return the seqs of the messages of these ids that are alive; their bodies are not read."""
+        return await self._readers.run(lambda c: queries.alive_ids(c, key, ids))
+
+    async def sizes(self, key: int, seqs: Sequence[int]) -> dict[int, int]:
+        """Return how many bytes the messages of these seqs take, of those alive; their bodies are not read."""
+        return await self._readers.run(lambda c: queries.sizes(c, key, seqs))
+
     async def by_seqs(self, key: int, seqs: Sequence[int]) -> dict[int, Message]:
         """Return the messages of these seqs that are alive."""
         return await self._readers.run(lambda c: queries.by_seqs(c, key, seqs))
-
-    async def ids_by_seq(self, key: int, seqs: Sequence[int]) -> dict[int, str]:
-        """Return the ids of the messages of these seqs that are alive: a small part of the cost of ``by_seqs``."""
-        return await self._readers.run(lambda c: queries.ids_by_seq(c, key, seqs))
 
     async def by_ids(self, key: int, ids: Sequence[str]) -> dict[str, Message]:
         """Return the messages of these ids that are alive."""

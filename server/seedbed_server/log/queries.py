@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 from functools import cache
+from itertools import accumulate
 
-from sqlalchemy import bindparam, select
+from sqlalchemy import bindparam, func, select
 
 from seedbed.messages import Message
 from seedbed_server.errors import MemoryNotFoundError
@@ -51,14 +52,22 @@ _OF_SESSION = _m.session == bindparam("session")
 _PAGE = _MESSAGE.where(_m.seq > bindparam("after")).order_by(_m.seq).limit(bindparam("limit"))
 _READ, _READ_SESSION = Statement(_PAGE), Statement(_PAGE.where(_OF_SESSION))
 _END = _MESSAGE.where(_m.seq <= bindparam("upto")).order_by(_m.seq.desc()).limit(bindparam("limit"))
-_SEQ_AT = Statement(
-    select(_m.seq)
-    .where(_m.memory_key == bindparam("key"), _m.recorded_at <= bindparam("at"))
-    .order_by(_m.seq.desc())
-    .limit(1)
-)
+_RECORDED = select(_m.seq, _m.recorded_at).where(_m.memory_key == bindparam("key"))
+_NEWEST = Statement(_RECORDED.order_by(_m.seq.desc()).limit(1))
+_FIRST_FROM = Statement(_RECORDED.where(_m.seq >= bindparam("from")).order_by(_m.seq).limit(1))
 _NAMESPACES = Statement(select(memory.c.namespace).distinct().order_by(memory.c.namespace))
 _TAIL, _TAIL_SESSION = Statement(_END), Statement(_END.where(_OF_SESSION))
+# The same pages, but only how large each body is, which SQLite tells without reading it.
+_LENGTH = func.length(_m.body)
+_READ_SIZES, _READ_SESSION_SIZES = (
+    Statement(page.with_only_columns(_LENGTH)) for page in (_PAGE, _PAGE.where(_OF_SESSION))
+)
+_TAIL_SIZES, _TAIL_SESSION_SIZES = (
+    Statement(page.with_only_columns(_LENGTH)) for page in (_END, _END.where(_OF_SESSION))
+)
+
+# What a message takes besides its body: ids, session and times.
+_BESIDES = 128
 
 
 def get(c: Connection, namespace: str, name: str) -> MemoryRecord:
@@ -92,20 +101,48 @@ def erasures(c: Connection, after_id: int, limit: int) -> list[Erasure]:
     return [Erasure(number, key, rows.from_ranges(seqs), bool(whole)) for number, key, whole, seqs in found]
 
 
-def read(c: Connection, key: int, session: str, after_seq: int, limit: int) -> list[Message]:
-    """Return messages after ``after_seq``, by seq."""
-    return _messages(c, _READ, _READ_SESSION, session, key=key, after=after_seq, limit=max(limit, 0))
+def read(
+    c: Connection, key: int, session: str, after_seq: int, limit: int, max_bytes: int | None = None
+) -> list[Message]:
+    """Return messages after ``after_seq``, by seq; the first one, however large, and then within ``max_bytes``."""
+    values = {"key": key, "after": after_seq, "limit": max(limit, 0)}
+    if max_bytes is not None:
+        sizes = _sizes(c, _READ_SIZES, _READ_SESSION_SIZES, session, max_bytes, values)
+        values["limit"] = min(values["limit"], max(_fitting(sizes, max_bytes), 1))
+    return _messages(c, _READ, _READ_SESSION, session, **values)
 
 
-def tail(c: Connection, key: int, session: str, n: int, upto_seq: int) -> list[Message]:
-    """Return the newest ``n`` messages up to ``upto_seq``, oldest first."""
-    return _messages(c, _TAIL, _TAIL_SESSION, session, key=key, upto=upto_seq, limit=max(n, 0))[::-1]
+def tail(
+    c: Connection, key: int, session: str, n: int, upto_seq: int, max_bytes: int | None = None
+) -> tuple[list[Message], bool]:
+    """Return the newest ``n`` messages up to ``upto_seq``, oldest first, and whether ``max_bytes`` left some out."""
+    values = {"key": key, "upto": upto_seq, "limit": max(n, 0)}
+    cut = False
+    if max_bytes is not None:
+        sizes = _sizes(c, _TAIL_SIZES, _TAIL_SESSION_SIZES, session, max_bytes, values)
+        values["limit"] = _fitting(sizes, max_bytes)
+        cut = values["limit"] < len(sizes)
+    return _messages(c, _TAIL, _TAIL_SESSION, session, **values)[::-1], cut
 
 
 def seq_at(c: Connection, key: int, recorded_at: datetime) -> int:
-    """Return the seq of the newest message recorded by then, 0 where there is none."""
-    found = c.one(_SEQ_AT, key=key, at=rows.to_micros(recorded_at))
-    return 0 if found is None else int(found[0])
+    """Return the seq of the newest message recorded by then, 0 where there is none.
+
+    Within a memory recorded_at never goes back from one seq to the next, so it is found by halving.
+    """
+    at = rows.to_micros(recorded_at)
+    newest = c.one(_NEWEST, key=key)
+    if newest is None or newest[1] <= at:
+        return 0 if newest is None else int(newest[0])
+    low, high = 0, int(newest[0])  # the answer is at least low; from high on all are later
+    while low + 1 < high:
+        middle = (low + high) // 2
+        first = c.one(_FIRST_FROM, key=key, **{"from": middle})
+        if first is None or first[1] > at:
+            high = middle
+        else:
+            low = int(first[0])
+    return low
 
 
 def namespaces(c: Connection) -> list[str]:
@@ -118,21 +155,30 @@ def seqs(c: Connection, key: int, after_seq: int) -> list[int]:
     return [seq for (seq,) in c.all(_SEQS, key=key, after=after_seq)]
 
 
+def alive(c: Connection, key: int, seqs: Sequence[int]) -> dict[int, str]:
+    """Return the ids of those of the messages that are alive, by seq."""
+    found = (row for some in portions(seqs) for row in c.all(_id_of(len(some)), key=key, **named(some)))
+    return {seq: one.decode() for seq, one in found}
+
+
+def alive_ids(c: Connection, key: int, ids: Sequence[str]) -> dict[str, int]:
+    """Return the seqs of those of the messages that are alive, by id."""
+    wanted = [rows.exact(one, f"ids[{i}]") for i, one in enumerate(ids)]
+    return {one.decode(): seq for one, seq in seqs_by_id(c, key, wanted).items()}
+
+
+def sizes(c: Connection, key: int, seqs: Sequence[int]) -> dict[int, int]:
+    """Return how many bytes those of the messages take that are alive, by seq."""
+    found = (row for some in portions(seqs) for row in c.all(_size_of(len(some)), key=key, **named(some)))
+    return {seq: size + _BESIDES for seq, size in found}
+
+
 def by_seqs(c: Connection, key: int, seqs: Sequence[int]) -> dict[int, Message]:
     """Return those of the messages that are alive, by seq."""
     found = (
         rows.message(row) for some in portions(seqs) for row in c.all(_where_seq(len(some)), key=key, **named(some))
     )
     return {message.seq: message for message in found}
-
-
-def ids_by_seq(c: Connection, key: int, seqs: Sequence[int]) -> dict[int, str]:
-    """Return the ids of those of the messages that are alive, by seq."""
-    return {
-        seq: found.decode()
-        for some in portions(seqs)
-        for seq, found in c.all(_id_of(len(some)), key=key, **named(some))
-    }
 
 
 def by_ids(c: Connection, key: int, ids: Sequence[str]) -> dict[str, Message]:
@@ -149,6 +195,21 @@ def seqs_by_id(c: Connection, key: int, ids: Sequence[bytes]) -> dict[bytes, int
     return {found: seq for some in portions(ids) for found, seq in c.all(_seq_of(len(some)), key=key, **named(some))}
 
 
+def _sizes(
+    c: Connection, every: Statement, of_session: Statement, session: str, max_bytes: int, values: dict[str, int]
+) -> list[int]:
+    """The bytes of each message of a page, one more of them than could fit."""
+    own = {"session": rows.exact(session, "session")} if session else {}
+    limit = min(values["limit"], max_bytes // _BESIDES + 1)
+    found = c.all(of_session if session else every, **own, **(values | {"limit": limit}))
+    return [size + _BESIDES for (size,) in found]
+
+
+def _fitting(sizes: Sequence[int], max_bytes: int) -> int:
+    """How many of the first sizes add up to at most ``max_bytes``."""
+    return sum(total <= max_bytes for total in accumulate(sizes))
+
+
 def _messages(c: Connection, every: Statement, of_session: Statement, session: str, **values: int) -> list[Message]:
     own = {"session": rows.exact(session, "session")} if session else {}
     return [rows.message(row) for row in c.all(of_session if session else every, **own, **values)]
@@ -160,13 +221,18 @@ def _where_seq(size: int) -> Statement:
 
 
 @cache
+def _where_id(size: int) -> Statement:
+    return Statement(_MESSAGE.where(one_of(_m.id, size)))
+
+
+@cache
 def _id_of(size: int) -> Statement:
     return Statement(select(_m.seq, _m.id).where(_m.memory_key == bindparam("key"), one_of(_m.seq, size)))
 
 
 @cache
-def _where_id(size: int) -> Statement:
-    return Statement(_MESSAGE.where(one_of(_m.id, size)))
+def _size_of(size: int) -> Statement:
+    return Statement(select(_m.seq, _LENGTH).where(_m.memory_key == bindparam("key"), one_of(_m.seq, size)))
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import URL, Engine, create_engine, event
@@ -22,6 +23,11 @@ _SETTINGS = (
     "PRAGMA secure_delete=ON",  # erased text is overwritten in the file
     "PRAGMA foreign_keys=ON",
 )
+
+
+def sqlite_url(path: Path) -> str:
+    """The address of a log in a file, whatever characters its path holds."""
+    return URL.create("sqlite", database=str(path)).render_as_string()
 
 
 class Sqlite:

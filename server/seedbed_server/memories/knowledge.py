@@ -89,7 +89,7 @@ class KnowledgePart:
 
     async def _alive(self, view: View, sources: Sequence[Collection[int]]) -> dict[int, str]:
         """The ids, by seq, of those sources that are shown and in the log."""
-        return await self.log.ids_by_seq(view.key, sorted({seq for seqs in sources for seq in _shown(seqs)}))
+        return await self.log.alive(view.key, sorted({seq for seqs in sources for seq in _shown(seqs)}))
 
 
 def _shown(seqs: Collection[int]) -> list[int]:

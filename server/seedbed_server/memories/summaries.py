@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from seedbed.frame import HEADER, SECTIONS, quote
 from seedbed.messages import Message
-from seedbed.recency import buffer, token_buffer
+from seedbed.recency import buffer, conversation, token_buffer, window
 from seedbed.seeds import Item, Shown
 from seedbed.tokens import PER_MESSAGE, count, cut
 from seedbed.variants import Summary, SummaryBuffer
@@ -40,13 +41,19 @@ class SummaryPart:
 
     async def _show_summary(self, view: View, part: Summary) -> Answer:
         """At most ``threshold`` messages stand beside the summary of all before them."""
-        said = buffer(await view.tail_within(None), system=view.record.system)
+        system = view.record.system
+        said = conversation(await view.tail(part.threshold + 1), system)
         if len(said) <= part.threshold:
-            return Answer(Shown("summary", recent=said))
-        due = said[len(said) - part.threshold - 1].seq
-        found, complete = await self._covering(view, due)
-        rest = tuple(message for message in said if found is None or message.seq > found.upto_seq)
-        return Answer(Shown("summary", _items("summary", found, None), rest, degraded=not complete))
+            return Answer(Shown("summary", recent=buffer(said, system=system)))
+        shown = {message.seq for message in window(said, part.threshold, system=system)}
+        due = max(message.seq for message in said if message.seq not in shown)
+        found, complete = await self._covering(view, due, _latest(said, due, part.threshold))
+        folded = found.upto_seq if found else 0
+        rest, lost = ([m for m in said if m.seq > folded], False) if complete else await view.after(folded)
+        recent = buffer(rest, system=system)
+        return Answer(
+            Shown("summary", _items("summary", found, None), recent, degraded=not complete, truncated=lost),
+        )
 
     async def _show_buffer(self, view: View, part: SummaryBuffer) -> Answer:
         """The newest messages that fit beside a summary of all before them; no summary while all fit."""
@@ -62,20 +69,43 @@ class SummaryPart:
         hidden = [message.seq for message in said if message.seq not in shown]
         if not hidden:  # what there is comes cut
             return Answer(Shown("summary_buffer", recent=tail, truncated=True))
-        found, complete = await self._covering(view, hidden[-1])
+        found, complete = await self._covering(view, hidden[-1], view.upto_seq)
         items = _items("summary_buffer", found, share)
         cut_short = found is not None and any(item.text != found.text for item in items)
         return Answer(Shown("summary_buffer", items, tail, degraded=not complete, truncated=cut_short))
 
-    async def _covering(self, view: View, seq: int) -> tuple[Checkpoint | None, bool]:
-        """Find a summary that covers the message ``seq``, making it if need be; False if there is none in time."""
+    async def _covering(self, view: View, seq: int, upto: int) -> tuple[Checkpoint | None, bool]:
+        """Find a summary that covers the message ``seq``, and nothing after ``upto``; False if there is none in time.
+
+        One that ends at ``seq`` is made if need be.
+        """
         session = view.ask.session
-        found = await self.summaries.summary(view.key, session, covering=seq)
+        found = await self._alive(view, seq, upto)
         if found is None or found.upto_seq < seq:
             await self.summaries.fold(view.key, session, seq)
             await self.summaries.wait_folded(view.key, session, timeout=PATIENCE)
-            found = await self.summaries.summary(view.key, session, covering=seq)
+            found = await self._alive(view, seq, upto)
         return found, found is not None and found.upto_seq >= seq
+
+    async def _alive(self, view: View, seq: int, upto: int) -> Checkpoint | None:
+        """Find a summary whose sources are all in the log: an erasure may not have come to the others yet."""
+        found = await self.summaries.summary(view.key, view.ask.session, covering=seq, upto=upto)
+        if found is None or len(await view.log.alive_ids(view.key, found.source_ids)) < len({*found.source_ids}):
+            return None
+        return found
+
+
+def _latest(said: Sequence[Message], due: int, threshold: int) -> int:
+    """Where the summary ends at the latest, from ``due`` on.
+
+    Summaries that reach further than they must are there already, while one that
+    ends at ``due`` has to be made. Half the threshold stays in full at least, and
+    the newest turn of the user.
+    """
+    later = [message for message in said if message.seq > due]
+    opening = max((at for at, message in enumerate(later) if message.role == "user"), default=len(later))
+    first = min(opening, len(later) - (threshold + 1) // 2)
+    return later[first - 1].seq if first > 0 else due
 
 
 def _fits(said: tuple[Message, ...], kept: tuple[Message, ...]) -> bool:
@@ -92,8 +122,8 @@ def _items(origin: str, found: Checkpoint | None, max_tokens: int | None) -> tup
 def _within(item: Item, max_tokens: int) -> Item:
     """The item cut until it takes at most ``max_tokens`` as it is quoted, with the lines around it."""
     room = max_tokens - count(f"\n\n{HEADER}\n{SECTIONS[item.kind]}\n") - PER_MESSAGE
-    limit = room
-    while (over := count(quote(item)) - room) > 0 and limit > 0:
-        limit -= over
+    limit = count(item.text)
+    while (cost := count(quote(item))) > max(0, room):
+        limit = min(limit - 1, limit * room // cost)
         item = replace(item, text=cut(item.text, limit))
     return item

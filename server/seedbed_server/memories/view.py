@@ -8,11 +8,14 @@ from datetime import datetime
 from seedbed.messages import Message
 from seedbed.recency import conversation, reach, units
 from seedbed.seeds import Shown
+from seedbed_server.errors import TooLargeError
 from seedbed_server.log import Log, MemoryRecord
 
 # Messages read before their tokens are counted; four times as many each time they do not fill the budget.
 _FIRST_READ = 64
 _EVERYTHING = 1_000_000_000
+# The most of a session that one seed reads, and the most that a seed may be: it stays under what the transport carries.
+MOST_BYTES = 12 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,35 +56,56 @@ class View:
         """Return newest messages of the session with at least ``n`` that count, or all there are, oldest first.
 
         Pins and memory blocks that an agent wrote back stand among them and do not count.
+        Raises TooLargeError when they are more than an answer may hold.
         """
         wanted = n
         while wanted > 0:
-            messages = await self._newest(wanted)
-            if len(messages) < wanted or len(conversation(messages, self.record.system)) >= n:
+            messages, cut = await self._newest(wanted)
+            if cut and len(conversation(messages, self.record.system)) < n:
+                raise too_large()
+            if cut or len(messages) < wanted or len(conversation(messages, self.record.system)) >= n:
                 return messages
             wanted *= 2
         return []
 
-    async def _newest(self, n: int) -> list[Message]:
-        return await self.log.tail(self.key, session=self.ask.session, n=n, upto_seq=self.upto_seq)
+    async def after(self, seq: int) -> tuple[list[Message], bool]:
+        """Return the session's messages after ``seq``, oldest first; True if the oldest are too many to be shown."""
+        messages, cut = await self._newest(_EVERYTHING)
+        later = [message for message in messages if message.seq > seq]
+        return later, cut and len(later) == len(messages)
+
+    async def _newest(self, n: int) -> tuple[list[Message], bool]:
+        return await self.log.tail_within(
+            self.key, session=self.ask.session, n=n, upto_seq=self.upto_seq, max_bytes=MOST_BYTES
+        )
 
     async def tail_within(self, max_tokens: int | None) -> list[Message]:
         """Return newest messages of the session, as many as decide what fits ``max_tokens``, or all there are.
 
         They are more than fit, and the last user message is among them: it is
-        kept while those after it give way.
+        kept while those after it give way. Raises TooLargeError when what fits
+        is more than an answer may hold.
         """
-        if max_tokens is None:
-            return await self._newest(_EVERYTHING)
-        n = _FIRST_READ
+        n = _EVERYTHING if max_tokens is None else _FIRST_READ
         while True:
-            messages = await self._newest(n)
-            if len(messages) < n or self._overflow(messages, max_tokens):
+            messages, cut = await self._newest(n)
+            if cut and not (max_tokens is not None and self._fills(messages, max_tokens)):
+                raise too_large()
+            if cut or len(messages) < n or (max_tokens is not None and self._overflow(messages, max_tokens)):
                 return messages
             n *= 4
+
+    def _fills(self, messages: list[Message], max_tokens: int) -> bool:
+        said = conversation(messages, self.record.system)
+        return sum(unit.cost for unit in units(said)) > max_tokens
 
     def _overflow(self, messages: list[Message], max_tokens: int) -> bool:
         said = conversation(messages, self.record.system)
         every = units(said)
         more = sum(unit.cost for unit in every) > max_tokens and any(unit.is_user for unit in every)
         return more or len(said) > reach(max_tokens)
+
+
+def too_large() -> TooLargeError:
+    """Say that the seed would be more than an answer may hold, and what to do about it."""
+    return TooLargeError("max_tokens", "is needed, or a smaller one: the seed would be larger than an answer may be")

@@ -27,7 +27,7 @@ class Tagger:
         self.child = Child(
             "tagger",
             "seedbed_server.models.tagger_child:create",
-            {"model_dir": str(models_dir.absolute() / model.name)},
+            {"models_dir": str(models_dir.absolute())},
             threads=threads,
         )
 

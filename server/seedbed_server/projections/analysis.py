@@ -1,7 +1,7 @@
 """From text to the terms that lexical search compares.
 
-The same text always gives the same terms, in time linear in its length, and a
-query is analysed by the very same function. Rules, in order:
+The same text always gives the same terms, in time that is linear in its length
+and bounded, and a query is analysed by the very same function. Rules, in order:
 
 - NFKC and case folding; invisible joiners go; a zero-width space is a space.
 - A word in Latin script becomes its English Snowball stem; where accents can be
@@ -23,7 +23,12 @@ from itertools import pairwise
 
 import Stemmer
 
-FINGERPRINT = f"terms-1/snowball-english-{Stemmer.version()}"
+FINGERPRINT = f"terms-2/snowball-english-{Stemmer.version()}"
+HEAD, TAIL = 128 * 1024, 16 * 1024
+"""Code points of a longer text that are analysed, at its beginning and its end: some tenths of a second at most.
+
+What the encoder reads of a message is about as long (32,768 tokens).
+"""
 MAX_TERM = 64  # code points; a longer run (base64, hashes) is known by its beginning
 
 
@@ -47,11 +52,13 @@ _HAN = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u309f\u30a0-\u30ff\u3100-\u312f\u31f0-\u31ff\uac00-\ud7af" + _HAN
 )
-_WORD = rf"(?:[^\W_][{MARKS}]*)+"
+# Letters and digits with their marks. Each run is taken in one step and never given back: a step for each character
+# would hold every other thread for seconds over a megabyte without a space.
+WORD = rf"[^\W_]++(?:[{MARKS}]++[^\W_]*+)*+"
 _TOKEN = re.compile(
-    rf"(?P<words>{_WORD}(?:[-_.'/:@&]{_WORD})*[+#]{{0,3}})|(?P<symbol>[\u2190-\u2bff\U0001f000-\U0001faff])(?P=symbol)*"
+    rf"(?P<words>{WORD}(?:[-_.'/:@&]{WORD})*[+#]{{0,3}})|(?P<symbol>[\u2190-\u2bff\U0001f000-\U0001faff])(?P=symbol)*"
 )
-_PART = re.compile(_WORD)
+_PART = re.compile(WORD)
 _SEGMENT = re.compile(rf"[{_UNSPACED}{MARKS}]+|[^{_UNSPACED}]+")
 _IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
 _IS_HAN = re.compile(rf"[{_HAN}]")
@@ -68,7 +75,12 @@ _local = threading.local()
 
 
 def terms(text: str) -> list[str]:
-    """Return the terms of ``text`` in their order, repeated as often as they stand there. None holds a space."""
+    """Return the terms of ``text`` in their order, repeated as often as they stand there. None holds a space.
+
+    Of a text longer than HEAD and TAIL together only these are read.
+    """
+    if len(text) > HEAD + TAIL:
+        text = f"{text[:HEAD]}\n{text[-TAIL:]}"
     stem = _stemmer()
     found: list[str] = []
     for match in _TOKEN.finditer(normalise(text)):

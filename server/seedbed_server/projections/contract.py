@@ -84,6 +84,9 @@ class Projection(ABC, Generic[Rows]):
         when the two do not belong together.
         """
 
+    def lost(self, db: sqlite3.Connection) -> None:
+        """Delete what is noted here of a store that is gone; runs in the transaction that sets the cursors back."""
+
     @abstractmethod
     async def prepare(self, batches: Sequence[Batch]) -> Prepared[Rows]:
         """Derive the rows of several memories' messages at once. Raises PartUnavailableError to be called again."""

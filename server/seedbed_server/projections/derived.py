@@ -15,6 +15,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -44,7 +45,9 @@ CREATE TABLE IF NOT EXISTS cursor (
 
 
 class Derived:
-    """The file, opened. Made by :meth:`open`.
+    """The file. Made by :meth:`open`, which succeeds whether or not the disk lets it be used.
+
+    While it cannot be, every call raises PartUnavailableError, and tries again.
 
     ``generation`` is a random word that names this incarnation of the file: it
     changes when the file is begun anew, even while the server runs.
@@ -59,7 +62,7 @@ class Derived:
         self._opened: list[sqlite3.Connection] = []
         self._db: sqlite3.Connection | None = None
         self.generation = ""
-        self.resets = 0
+        self._trouble = ""
         self.on_reset: list[Callable[[], None]] = []  # called in the event loop when the file was begun anew
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -67,7 +70,8 @@ class Derived:
     async def open(cls, directory: Path, schemas: Sequence[str] = ()) -> Derived:
         """Open or begin the file in ``directory``, with the tables of ``schemas`` (SQL, repeatable)."""
         self = cls(directory, schemas)
-        await self._in(self._writer, self._begin)
+        with suppress(PartUnavailableError):
+            await self._in(self._writer, self._connection)
         self._loop = asyncio.get_running_loop()
         return self
 
@@ -89,6 +93,8 @@ class Derived:
 
     async def read(self, query: Callable[[sqlite3.Connection], T]) -> T:
         """Run ``query`` on a snapshot, in a reader thread. Raises PartUnavailableError("derived")."""
+        if not self.generation:
+            await self._in(self._writer, self._connection)
         return await self._in(self._readers, lambda: self._snapshot(query))
 
     async def scrub(self) -> bool:
@@ -106,37 +112,67 @@ class Derived:
 
     # In the writer thread.
 
-    def _begin(self) -> None:
-        self._path.parent.mkdir(parents=True, exist_ok=True)
+    def _connection(self) -> sqlite3.Connection:
+        """The open file; opens it if it is not, and begins it anew if it is of no use."""
+        if self._db is not None:
+            return self._db
         try:
-            self._connect()
-        except sqlite3.DatabaseError as error:
-            if isinstance(error, sqlite3.OperationalError) and not _damaged(error):
-                raise PartUnavailableError("derived") from None
-            self._begin_anew(self.generation)
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                self._db = self._connect()
+            except sqlite3.DatabaseError as error:
+                if isinstance(error, sqlite3.OperationalError) and not _damaged(error):
+                    raise
+                self._db = self._begin_anew()
+        except (OSError, sqlite3.Error) as error:
+            raise self._unavailable(error) from None
+        return self._db
 
-    def _begin_anew(self, generation: str) -> None:
-        """Set the file of this generation aside, replacing what was set aside before, and make an empty one."""
-        if generation != self.generation:  # somebody else has noticed before
+    def _unavailable(self, error: Exception) -> PartUnavailableError:
+        """What is raised for an error of SQLite's or the disk's; the log says it once."""
+        trouble = getattr(error, "sqlite_errorname", type(error).__name__)
+        if trouble != self._trouble:
+            log.warning("the derived store cannot be used: %s", trouble)
+            self._trouble = trouble
+        return PartUnavailableError("derived")
+
+    def _damage_noticed(self, generation: str) -> None:
+        """Begin the file anew, unless somebody else has noticed before."""
+        if generation != self.generation:
             return
+        try:
+            self._db = self._begin_anew()
+        except (OSError, sqlite3.Error) as error:
+            self._unavailable(error)
+
+    def _begin_anew(self) -> sqlite3.Connection:
+        """Set the file aside, replacing what was set aside before, and make an empty one."""
         log.warning("the derived store was unreadable or of another version; set aside and begun anew")
         self._close()
         for suffix in ("-wal", "-shm"):
             self._path.with_name(FILE + suffix).unlink(missing_ok=True)
         if self._path.exists():
             self._path.replace(self._path.with_name(FILE + ASIDE))
-        self.resets += 1
-        self._connect()
+        db = self._connect()
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._tell)
+        return db
 
     def _tell(self) -> None:
         for listener in self.on_reset:
             listener()
 
-    def _connect(self) -> None:
+    def _connect(self) -> sqlite3.Connection:
         small = not self._path.exists() or self._path.stat().st_size <= QUICK_CHECK_BYTES
-        self._db = db = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
+        db = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
+        try:
+            self._prepare(db, small)
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+    def _prepare(self, db: sqlite3.Connection, small: bool) -> None:
         db.execute("PRAGMA journal_mode=WAL")
         db.execute("PRAGMA synchronous=NORMAL")
         db.execute("PRAGMA secure_delete=ON")
@@ -160,22 +196,22 @@ class Derived:
             self._db = None
 
     def _transaction(self, change: Callable[[sqlite3.Connection], T]) -> T:
+        connection = self._connection()
         try:
-            if self._db is None:
-                self._connect()
-            assert self._db is not None
-            with _Transaction(self._db) as db:
-                return change(db)
+            with _Transaction(connection) as db:
+                result = change(db)
         except sqlite3.Error as error:
             if _damaged(error):
-                self._begin_anew(self.generation)
-            raise PartUnavailableError("derived") from None
+                self._damage_noticed(self.generation)
+            raise self._unavailable(error) from None
+        self._trouble = ""
+        return result
 
     def _scrub(self) -> bool:
-        self._path.with_name(FILE + ASIDE).unlink(missing_ok=True)
         try:
+            self._path.with_name(FILE + ASIDE).unlink(missing_ok=True)
             return self._db is not None and self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0
-        except sqlite3.Error:
+        except (OSError, sqlite3.Error):
             return False
 
     # In a reader thread.
@@ -187,8 +223,8 @@ class Derived:
                 return query(db)
         except sqlite3.Error as error:
             if _damaged(error):
-                self._writer.submit(self._begin_anew, generation)
-            raise PartUnavailableError("derived") from None
+                self._writer.submit(self._damage_noticed, generation)
+            raise self._unavailable(error) from None
 
     def _reader(self, generation: str) -> sqlite3.Connection:
         """The thread's own connection to the present incarnation of the file."""

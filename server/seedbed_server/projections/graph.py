@@ -17,7 +17,7 @@ from seedbed_server.projections.entities import Entities, Entity
 from seedbed_server.projections.knowledge import ClaimRow, Knowledge, Known
 from seedbed_server.projections.names import canonical
 from seedbed_server.projections.pagerank import pagerank
-from seedbed_server.projections.triples import Fact, resolve
+from seedbed_server.projections.triples import Fact, circle, resolve
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -51,19 +51,19 @@ class MemoryGraph:
         self.entities = Entities()
         self.facts: dict[str, Fact] = {}
         self.applied_seq = 0
-        self._claims: dict[str, list[ClaimRow]] = defaultdict(list)
+        self._claims: dict[tuple[str, ...], list[ClaimRow]] = defaultdict(list)
         self._newest_first: dict[str, list[Fact]] = {}  # by entity, sorted when asked for
 
     def add(self, known: Known) -> None:
-        """Take in what was applied since. Only the facts about subjects spoken of are worked out again."""
+        """Take in what was applied since. Only facts that the new claims may touch are worked out again."""
         self.entities.add(known.mentions, known.claims)
-        touched: dict[str, None] = {}
+        touched: dict[tuple[str, ...], None] = {}
         for claim in known.claims:
-            self._claims[claim.subject_id].append(claim)
-            touched[claim.subject_id] = None
+            self._claims[circle(claim)].append(claim)
+            touched[circle(claim)] = None
         self.graph.add_nodes_from(self.entities.by_id)
-        for subject in touched:
-            self._resolve(subject)
+        for claims in touched:
+            self._resolve(claims)
         self.applied_seq = known.applied_seq
 
     def entities_in(self, text: str) -> list[Entity]:
@@ -91,11 +91,6 @@ class MemoryGraph:
         scored.sort(key=lambda r: (-round(r.score, 9), -r.fact.last_said, r.fact.id))
         return scored[:k]
 
-    def pagerank(self, seeds: Collection[str], hops: int = 3) -> dict[str, float]:
-        """How near each entity is to the seeds, by entity id; the values add up to 1. Empty without seeds."""
-        known = [i for i in seeds if i in self.graph]
-        return _pagerank(self._near(known, hops), known)
-
     def explore(
         self, entity_ids: Iterable[str], hops: int = 1, predicates: Collection[str] = (), limit: int = 100
     ) -> tuple[list[Fact], bool]:
@@ -105,32 +100,54 @@ class MemoryGraph:
         return found[:limit], len(found) > limit
 
     def find_paths(self, start: str, end: str, max_hops: int = 4, limit: int = 10) -> list[list[Fact]]:
-        """Chains of facts from one entity to another, in either direction, shortest first; a hop is its newest fact."""
+        """Chains of facts from one entity to another, in either direction, shortest first; a hop is its newest fact.
+
+        May take a second around an entity with thousands of facts: see :meth:`Graphs.find_paths`.
+        """
         import networkx as nx
 
         if start not in self.graph or end not in self.graph or start == end:
             return []
-        plain: nx.Graph[str] = nx.Graph(self.graph)
+        plain = self._between(start, end, max_hops)
         paths: list[list[Fact]] = []
         try:
             for nodes in nx.shortest_simple_paths(plain, start, end):
                 if len(nodes) - 1 > max_hops or len(paths) == limit:
                     break
                 paths.append([self._newest(a, b) for a, b in pairwise(nodes)])
-        except nx.NetworkXNoPath:
+        except (nx.NetworkXNoPath, nx.NodeNotFound):
             return []
         return paths
 
-    def _resolve(self, subject: str) -> None:
-        resolved = resolve(self._claims[subject])
-        edges = list(self.graph.out_edges(subject, keys=True))
-        self.graph.remove_edges_from(edges)
-        for fact in resolved.values():
+    def _between(self, start: str, end: str, hops: int) -> nx.Graph[str]:
+        """The entities on any way of at most ``hops`` hops, and the ties between them."""
+        import networkx as nx
+
+        far = self._distances(start, hops)
+        near = self._distances(end, hops)
+        between = {node for node, steps in far.items() if steps + near.get(node, hops + 1) <= hops}
+        plain: nx.Graph[str] = nx.Graph()
+        plain.add_edges_from((a, b) for a in far if a in between for b in self.graph.adj[a] if b in between)
+        return plain
+
+    def _distances(self, start: str, hops: int) -> dict[str, int]:
+        """How many hops away each entity within ``hops`` is."""
+        steps, frontier = {start: 0}, [start]
+        for step in range(1, hops + 1):
+            frontier = [b for a in frontier for ends in (self.graph.succ, self.graph.pred) for b in ends[a]]
+            frontier = [b for b in dict.fromkeys(frontier) if b not in steps]
+            steps |= dict.fromkeys(frontier, step)
+        return steps
+
+    def _resolve(self, claims: tuple[str, ...]) -> None:
+        for fact in resolve(self._claims[claims]).values():
             self.facts[fact.id] = fact
+            for end in (fact.subject_id, fact.object_id):
+                self._newest_first.pop(end, None)
             if fact.current:
                 self.graph.add_edge(fact.subject_id, fact.object_id, key=fact.id, fact=fact)
-        for end in (subject, *(end for _, end, _ in edges), *(fact.object_id for fact in resolved.values())):
-            self._newest_first.pop(end, None)
+            elif self.graph.has_edge(fact.subject_id, fact.object_id, key=fact.id):
+                self.graph.remove_edge(fact.subject_id, fact.object_id, key=fact.id)
 
     def _named(self, words: Sequence[str]) -> Iterator[Entity]:
         longest = min(NAME_WORDS, self.entities.longest)
@@ -211,6 +228,18 @@ class Graphs:
             self._kept.move_to_end(key)
             self._trim()
         return graph
+
+    async def find_paths(
+        self, key: int, graph: MemoryGraph, start: str, end: str, max_hops: int = 4, limit: int = 10
+    ) -> list[list[Fact]]:
+        """Do :meth:`MemoryGraph.find_paths` off the event loop; the memory's graph does not grow meanwhile."""
+        async with self._locks.setdefault(key, asyncio.Lock()):
+            found = asyncio.create_task(asyncio.to_thread(graph.find_paths, start, end, max_hops, limit))
+            try:
+                return await asyncio.shield(found)
+            except asyncio.CancelledError:
+                await asyncio.wait([found])  # the thread goes on: it may not read what grows
+                raise
 
     def _grown(self, key: int, version: int) -> MemoryGraph | None:
         """The graph that is kept, if no rows under it were rewritten."""

@@ -24,6 +24,8 @@ from seedbed_server.projections.names import canonical, entity_id
 
 RULES = "knowledge-1"
 UNPLACED = -1  # start and end of a mention that is not in the text: the speaker's own name
+EARLIEST = datetime(1, 1, 1, tzinfo=UTC).timestamp()
+LATEST = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp()
 TABLES = {"entities": "mention", "triples": "claim"}
 
 
@@ -248,8 +250,10 @@ def _claims(key: int, message: Message, extraction: Extraction | None) -> Iterat
 
 
 def seconds(time: datetime | None) -> float:
-    """Seconds since 1970; an unknown time is 0."""
-    return (time.replace(tzinfo=UTC) if time.tzinfo is None else time).timestamp() if time else 0.0
+    """Seconds since 1970; an unknown time is 0, one at an end of the calendar the last that is a time again."""
+    if time is None:
+        return 0.0
+    return min(LATEST, max(EARLIEST, (time.replace(tzinfo=UTC) if time.tzinfo is None else time).timestamp()))
 
 
 def _insert(db: sqlite3.Connection, table: str, rows: Sequence[tuple[object, ...]]) -> None:

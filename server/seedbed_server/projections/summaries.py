@@ -2,9 +2,10 @@
 
 Every BLOCK messages of a session a checkpoint is made from the one before and
 the block, so a variant finds a summary that ends at most BLOCK - 1 messages after
-the point it needs. ``fold`` can ask for one that ends exactly at a message; no
-later one is built on it. So what a checkpoint says follows from the session's
-messages alone, not from who asked when.
+the point it needs. ``fold`` can ask for one that ends exactly at a message (a
+leaf), made of the newest checkpoint before it; no later one is built on it. So
+what a checkpoint says follows from the session's messages alone, not from who
+asked when.
 
 Folding costs an encoder or a language model, so only sessions are folded whose
 memory is read through a variant with a summary, or that were asked for. It runs
@@ -24,7 +25,7 @@ import sqlite3
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from seedbed.messages import Message
 from seedbed.variants import Hybrid, Summary, SummaryBuffer
@@ -36,14 +37,19 @@ from seedbed_server.projections.summarisers import Draft, Line, Summariser
 log = logging.getLogger(__name__)
 
 BLOCK = 8
-LEAVES = 4  # summaries on demand kept per session, besides the checkpoints
+MAX_SEQ = 2**63 - 1
+LEAVES = 4  # summaries on demand kept per session, the newest made, besides the checkpoints
+SOURCE_BLOCKS = 32  # newest checkpoints whose sources are named where a summary stands on all messages before it
 
 Session = tuple[int, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """The summary of a session's messages up to ``upto_seq``; ``source_ids`` are those its words stand on."""
+    """The summary of a session's messages up to ``upto_seq``.
+
+    ``source_ids`` are the messages its words stand on: of a language model's, the newest of them.
+    """
 
     text: str
     upto_seq: int
@@ -52,12 +58,13 @@ class Checkpoint:
 
 @dataclass(slots=True)
 class _Job:
-    """A session to be folded: all full blocks, and up to ``leaf_seq`` exactly if that is not 0.
+    """A session to be folded: all full blocks, then up to each of ``leaves`` exactly.
 
-    ``orders`` counts how often it was asked for.
+    ``orders`` counts how often it was asked for; ``made`` are the leaves that are there.
     """
 
-    leaf_seq: int = 0
+    leaves: set[int] = field(default_factory=set)
+    made: set[int] = field(default_factory=set)
     orders: int = 0
     failures: int = 0
     not_before: float = 0.0
@@ -77,7 +84,7 @@ class Summaries(Projection[list[Session]]):
         key INTEGER NOT NULL, seq INTEGER NOT NULL, session TEXT NOT NULL, PRIMARY KEY (key, seq)
     ) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS asked (
-        key INTEGER NOT NULL, session TEXT NOT NULL, leaf_seq INTEGER NOT NULL, PRIMARY KEY (key, session)
+        key INTEGER NOT NULL, session TEXT NOT NULL, leaf_seq INTEGER NOT NULL, PRIMARY KEY (key, session, leaf_seq)
     ) WITHOUT ROWID;
     """
     batch_messages = 512
@@ -123,18 +130,13 @@ class Summaries(Projection[list[Session]]):
             return False
         return True
 
-    async def summary(self, key: int, session: str, covering: int = 0) -> Checkpoint | None:
-        """Return the shortest-reaching summary that covers the message ``covering``, else the newest there is.
+    async def summary(self, key: int, session: str, covering: int = 0, upto: int = 0) -> Checkpoint | None:
+        """Return the shortest-reaching summary that covers the message ``covering``, else the furthest-reaching.
 
-        0 asks for the newest. None when nothing of the session is folded.
+        None of those returned reaches past the message ``upto``, unless that is 0.
+        None when nothing of the session is folded so far.
         """
-        row = await self._derived.read(lambda db: _find(db, key, session, covering))
-        return Checkpoint(row[0], row[1], tuple(i for _, i in json.loads(row[2]))) if row else None
-
-    def failing(self, key: int, session: str) -> bool:
-        """Whether the session's last try to fold failed: what it shows is short of what it should."""
-        job = self._jobs.get((key, session))
-        return job is not None and job.failures > 0
+        return await self._derived.read(lambda db: _find(db, key, session, covering, upto or MAX_SEQ))
 
     def trouble(self) -> str:
         """Say what folding waits for: "summariser" while any session fails, else nothing."""
@@ -163,7 +165,7 @@ class Summaries(Projection[list[Session]]):
         """Delete every summary that the messages had a part in; they are made again without them."""
         self._epochs[key] += 1
         erased, sessions = await self._derived.write(lambda db: _forget(db, key, seqs))
-        self._enqueue(sessions)
+        self._enqueue_anew(key, sessions)
         return {"summaries": erased}
 
     async def drop(self, key: int) -> Mapping[str, int]:
@@ -172,7 +174,7 @@ class Summaries(Projection[list[Session]]):
         alive = await self._source.record(key) is not None
         erased, sessions = await self._derived.write(lambda db: _drop(db, key, alive=alive))
         if alive:
-            self._enqueue(sessions)
+            self._enqueue_anew(key, sessions)
         else:
             self._jobs = {session: job for session, job in self._jobs.items() if session[0] != key}
         return {"summaries": erased}
@@ -199,9 +201,17 @@ class Summaries(Projection[list[Session]]):
     def _enqueue(self, sessions: Sequence[Session], leaf_seq: int = 0) -> None:
         for session in sessions:
             job = self._jobs.setdefault(session, _Job())
-            job.leaf_seq = max(job.leaf_seq, leaf_seq)
+            if leaf_seq:
+                job.leaves.add(leaf_seq)
             job.orders += 1
         self._wake.set()
+
+    def _enqueue_anew(self, key: int, sessions: Sequence[Session]) -> None:
+        """Queue sessions whose summaries were deleted, and make the leaves that somebody still waits for again."""
+        for (owner, _), job in self._jobs.items():
+            if owner == key:
+                job.leaves |= job.made
+        self._enqueue(sessions)
 
     async def _next(self) -> None:
         """Fold one block of the first session that is due, or sleep until one is."""
@@ -234,37 +244,46 @@ class Summaries(Projection[list[Session]]):
 
     async def _done(self, session: Session, job: _Job) -> None:
         """Nothing is left to fold, and nothing more was asked for meanwhile."""
-        leaf_seq = job.leaf_seq
         del self._jobs[session]
+        rows = [(*session, leaf_seq) for leaf_seq in (0, *job.made)]
         await self._derived.write(
-            lambda db: db.execute(
-                "DELETE FROM asked WHERE key = ? AND session = ? AND leaf_seq <= ?", (*session, leaf_seq)
-            )
+            lambda db: db.executemany("DELETE FROM asked WHERE key = ? AND session = ? AND leaf_seq = ?", rows)
         )
         self._folded.set()
         self._folded = asyncio.Event()
 
     async def _fold_next(self, session: Session, job: _Job) -> bool:
-        """Make the session's next checkpoint; says whether there may be more to do."""
+        """Make the session's next checkpoint, or leaf; says whether there may be more to do."""
         key, name = session
         epoch, generation = self._epochs[key], self._derived.generation
-        leaf_seq = job.leaf_seq
         after, before = await self._derived.read(lambda db: _newest(db, key, name))
         block = await self._source.read(key, after_seq=after, limit=BLOCK, session=name)
-        leaf = len(block) < BLOCK
-        if leaf:
-            block = [message for message in block if message.seq <= leaf_seq]
-            if not block or await self._derived.read(lambda db: _has_leaf(db, key, name, block[-1].seq)):
+        leaf_seq = 0
+        if len(block) < BLOCK:
+            if not job.leaves:
                 return False
+            leaf_seq = min(job.leaves)
+            after, before = await self._derived.read(lambda db: _newest(db, key, name, leaf_seq))
+            near = await self._source.read(key, after_seq=after, limit=BLOCK, session=name)
+            block = [message for message in near if message.seq <= leaf_seq]
+            if not block or await self._derived.read(lambda db: _has_leaf(db, key, name, block[-1].seq)):
+                return _made(job, leaf_seq)
         draft = await self._summariser.fold(before, [m for m in block if self._indexable(m)])
 
         def commit(db: sqlite3.Connection) -> None:
             if self._epochs[key] != epoch or self._derived.generation != generation:
                 raise StoreLostError  # something was erased meanwhile: it may be in the draft
-            _save(db, session, block, draft, leaf=leaf)
+            _save(db, session, block, draft, leaf=leaf_seq > 0)
 
         await self._derived.write(commit)
-        return not leaf
+        return _made(job, leaf_seq) if leaf_seq else True
+
+
+def _made(job: _Job, leaf_seq: int) -> bool:
+    """Note a leaf that is there; says whether others are wanted."""
+    job.leaves.discard(leaf_seq)
+    job.made.add(leaf_seq)
+    return bool(job.leaves)
 
 
 def summarised(variant: object) -> bool:
@@ -275,27 +294,39 @@ def summarised(variant: object) -> bool:
 
 def _ask(db: sqlite3.Connection, sessions: Sequence[Session], leaf_seq: int = 0) -> None:
     db.executemany(
-        "INSERT INTO asked VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET leaf_seq = max(leaf_seq, excluded.leaf_seq)",
+        "INSERT OR IGNORE INTO asked VALUES (?, ?, ?)",
         [(key, session, leaf_seq) for key, session in sessions],
     )
 
 
-def _find(db: sqlite3.Connection, key: int, session: str, covering: int) -> tuple[str, int, str] | None:
-    query = "SELECT text, upto_seq, sources FROM summary WHERE key = ? AND session = ? "
-    row: tuple[str, int, str] | None = None
+def _find(db: sqlite3.Connection, key: int, session: str, covering: int, upto: int) -> Checkpoint | None:
+    query = "SELECT text, upto_seq, sources, lines FROM summary WHERE key = ? AND session = ? AND upto_seq <= ? "
+    row: tuple[str, int, str, str] | None = None
     if covering:
         enough = query + "AND upto_seq >= ? ORDER BY upto_seq, leaf LIMIT 1"
-        row = db.execute(enough, (key, session, covering)).fetchone()
-    return row or db.execute(query + "ORDER BY upto_seq DESC, leaf LIMIT 1", (key, session)).fetchone()
+        row = db.execute(enough, (key, session, upto, covering)).fetchone()
+    row = row or db.execute(query + "ORDER BY upto_seq DESC, leaf LIMIT 1", (key, session, upto)).fetchone()
+    if row is None:
+        return None
+    text, ends, own, lines = row
+    blocks = [own]
+    if lines == "[]":  # its sources are those of its block; it also stands on what the checkpoints before it do
+        earlier = (
+            "SELECT sources FROM summary WHERE key = ? AND session = ? AND leaf = 0 AND upto_seq < ? "
+            "ORDER BY upto_seq DESC LIMIT ?"
+        )
+        blocks += [block for (block,) in db.execute(earlier, (key, session, ends, SOURCE_BLOCKS))]
+    sources = sorted({(seq, i) for block in blocks for seq, i in json.loads(block)})
+    return Checkpoint(text, ends, tuple(i for _, i in sources))
 
 
-def _newest(db: sqlite3.Connection, key: int, session: str) -> tuple[int, Draft | None]:
-    """The newest checkpoint, and where it ends."""
+def _newest(db: sqlite3.Connection, key: int, session: str, upto: int = MAX_SEQ) -> tuple[int, Draft | None]:
+    """The newest checkpoint that ends at ``upto`` or before, and where it ends."""
     query = (
         "SELECT upto_seq, text, sources, lines FROM summary WHERE key = ? AND session = ? AND leaf = 0 "
-        "ORDER BY upto_seq DESC LIMIT 1"
+        "AND upto_seq <= ? ORDER BY upto_seq DESC LIMIT 1"
     )
-    row = db.execute(query, (key, session)).fetchone()
+    row = db.execute(query, (key, session, upto)).fetchone()
     if row is None:
         return 0, None
     upto, text, sources, lines = row
@@ -305,21 +336,23 @@ def _newest(db: sqlite3.Connection, key: int, session: str) -> tuple[int, Draft 
 
 
 def _has_leaf(db: sqlite3.Connection, key: int, session: str, upto_seq: int) -> bool:
-    query = "SELECT 1 FROM summary WHERE key = ? AND session = ? AND leaf = 1 AND upto_seq = ?"
+    query = "SELECT 1 FROM summary WHERE key = ? AND session = ? AND leaf > 0 AND upto_seq = ?"
     return db.execute(query, (key, session, upto_seq)).fetchone() is not None
 
 
 def _save(db: sqlite3.Connection, session: Session, block: Sequence[Message], draft: Draft, *, leaf: bool) -> None:
     key, name = session
     lines = json.dumps([(line.seq, line.id, line.who, line.text) for line in draft.lines])
-    row = (key, name, block[-1].seq, leaf, draft.text, json.dumps(draft.sources), lines)
+    number = 0  # of a checkpoint; leaves count up
+    if leaf:
+        last = "SELECT COALESCE(MAX(leaf), 0) FROM summary WHERE key = ? AND session = ?"
+        number = db.execute(last, (key, name)).fetchone()[0] + 1
+    row = (key, name, block[-1].seq, number, draft.text, json.dumps(draft.sources), lines)
     db.execute("INSERT OR REPLACE INTO summary VALUES (?, ?, ?, ?, ?, ?, ?)", row)
     db.executemany("INSERT OR IGNORE INTO folded VALUES (?, ?, ?)", [(key, m.seq, name) for m in block])
     if leaf:
-        old = "SELECT upto_seq FROM summary WHERE key = ? AND session = ? AND leaf = 1 ORDER BY upto_seq DESC LIMIT -1"
-        for (upto,) in db.execute(f"{old} OFFSET ?", (key, name, LEAVES)).fetchall():
-            gone = "DELETE FROM summary WHERE key = ? AND session = ? AND leaf = 1 AND upto_seq = ?"
-            db.execute(gone, (key, name, upto))
+        old = "DELETE FROM summary WHERE key = ? AND session = ? AND leaf > 0 AND leaf <= ?"
+        db.execute(old, (key, name, number - LEAVES))
 
 
 def _forget(db: sqlite3.Connection, key: int, seqs: Sequence[int]) -> tuple[int, list[Session]]:

@@ -43,7 +43,10 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A summary: ``lines`` if it consists of sentences, ``sources`` the (seq, id) it stands on."""
+    """A summary: ``lines`` if it consists of sentences.
+
+    ``sources`` are the (seq, id) it stands on; without lines, those of the last block only.
+    """
 
     text: str
     sources: tuple[tuple[int, str], ...]
@@ -116,20 +119,19 @@ class Abstractive:
     """
 
     def __init__(self, llm: Llm, cut: Callable[[str, int], str], *, max_tokens: int = MAX_TOKENS) -> None:
-        self.fingerprint = f"llm-1/{llm.model}/{max_tokens}"
+        self.fingerprint = f"llm-2/{llm.model}/{max_tokens}"
         self._llm = llm
         self._cut = cut
         self._max_tokens = max_tokens
 
     async def fold(self, before: Draft | None, block: Sequence[Message]) -> Draft:
         """Ask for a summary of the summary so far and the block."""
-        sources = (*(before.sources if before else ()), *((m.seq, m.id) for m in block))
         if not block:
-            return before or Draft("", ())
+            return Draft(before.text if before else "", ())
         lines = "\n".join(f"{_who(m)}: {m.text[:MESSAGE_CHARS]}" for m in block)
         text = f"Summary so far:\n{before.text if before else ''}\n\nMessages:\n{lines}"
         answer = await self._llm.ask(INSTRUCTION, text, field_of("summary"), max_tokens=2 * self._max_tokens)
-        return Draft(self._cut(answer, self._max_tokens), sources)
+        return Draft(self._cut(answer, self._max_tokens), tuple((m.seq, m.id) for m in block))
 
 
 def _who(message: Message) -> str:

@@ -66,7 +66,6 @@ class Fact:
     known_from: float
     last_said: float
     valid_to: float | None = None
-    superseded_by: str = ""
 
     @property
     def current(self) -> bool:
@@ -84,6 +83,11 @@ def resolve(claims: Iterable[ClaimRow]) -> dict[str, Fact]:
     for group in _grouped(asserted, _slot):
         _last_value_holds(group, facts)
     return facts
+
+
+def circle(claim: ClaimRow) -> tuple[str, ...]:
+    """Name the claims that a claim may end, or be ended by: facts of one circle follow from its claims alone."""
+    return _slot(claim) or _opposites(claim)
 
 
 def claim_fact_id(claim: ClaimRow) -> str:
@@ -129,7 +133,7 @@ def _last_polarity_holds(group: Sequence[ClaimRow], facts: dict[str, Fact]) -> N
     for claim in group:
         fact = facts[claim_fact_id(claim)]
         if open_fact is not None and open_fact is not fact:
-            _end(open_fact, claim.said_at, fact)
+            _end(open_fact, claim.said_at)
             _begin(fact, claim.said_at)
         open_fact = fact
 
@@ -145,7 +149,7 @@ def _last_value_holds(group: Sequence[ClaimRow], facts: dict[str, Fact]) -> None
             continue
         if ending or claim.object_id != value:
             for other in holding.values():
-                _end(other, claim.said_at, fact)
+                _end(other, claim.said_at)
             holding = {}
             value = ""
         if not ending:
@@ -155,15 +159,15 @@ def _last_value_holds(group: Sequence[ClaimRow], facts: dict[str, Fact]) -> None
                 holding[fact.id] = fact
 
 
-def _end(fact: Fact, at: float, by: Fact) -> None:
+def _end(fact: Fact, at: float) -> None:
     if fact.valid_to is None:
-        fact.valid_to, fact.superseded_by = at, by.id
+        fact.valid_to = at
 
 
 def _begin(fact: Fact, at: float) -> None:
     """A fact said again after it had ended holds from then on."""
     if fact.valid_to is not None:
-        fact.valid_from, fact.valid_to, fact.superseded_by = at, None, ""
+        fact.valid_from, fact.valid_to = at, None
 
 
 def _grouped(claims: Iterable[ClaimRow], by: Callable[[ClaimRow], tuple[str, ...] | None]) -> Iterable[list[ClaimRow]]:

@@ -93,12 +93,17 @@ class Vectors(Projection[list[Row]]):
     async def open(self) -> None:
         """Compare the index's generation with the one that the rows here were stored in.
 
-        When they differ, notes the new one and raises StoreLostError: all is encoded anew.
+        When they differ, raises StoreLostError: all is encoded anew. Nothing is changed before ``lost``.
         """
         generation = await self._index.generation()
         if not await self._derived.write(lambda db: _belongs(db, generation)):
             raise StoreLostError
         self._generation = generation
+
+    def lost(self, db: sqlite3.Connection) -> None:
+        """Delete the notes of all rows, and of the generation that they were stored in."""
+        db.execute("DELETE FROM vectors")
+        db.execute("DELETE FROM meta WHERE name = 'vectors'")
 
     async def prepare(self, batches: Sequence[Batch]) -> Prepared[list[Row]]:
         """Encode all texts in one go: many small memories make one call."""
@@ -201,11 +206,10 @@ def _chunks(db: sqlite3.Connection, pairs: Sequence[tuple[int, int]]) -> list[tu
 
 def _belongs(db: sqlite3.Connection, generation: str) -> bool:
     known = db.execute("SELECT value FROM meta WHERE name = 'vectors'").fetchone()
-    db.execute("INSERT OR REPLACE INTO meta VALUES ('vectors', ?)", (generation,))
-    if known is None or known == (generation,):  # None: the file here is new, and nothing is applied yet
+    if known is None:  # the file here is new, or set back: nothing is applied yet
+        db.execute("INSERT INTO meta VALUES ('vectors', ?)", (generation,))
         return True
-    db.execute("DELETE FROM vectors")
-    return False
+    return bool(known == (generation,))
 
 
 def _by_key(rows: Iterable[Row]) -> dict[int, list[Row]]:

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from seedbed.messages import Message
@@ -67,7 +68,7 @@ class Worker:
         self._on_progress = on_progress
         self._backoff = backoff
         self._isolation = Isolation(projection, derived, backoff)
-        self._generation = ""
+        self._generation: str | None = None  # of the file that the cursors were read from
         self._ahead: dict[int, int] = {}
         self._taking: int | None = None
         self._dirty: dict[int, None] = {}
@@ -78,6 +79,7 @@ class Worker:
         self._erasures_due = True
         self._failures = 0
         self._storing: tuple[list[_Turn], asyncio.Task[None]] | None = None
+        self._store_lost = False
 
     # What others ask of it.
 
@@ -104,13 +106,16 @@ class Worker:
         while True:
             try:
                 await self._pause()
+                if self._store_lost:
+                    await self._restart(Cursors(""), lost=True)
+                    self._store_lost = False
                 await self._open()
                 await self._work()
             except UnavailableError as error:
                 self._put_off(_part(error))
             except StoreLostError:
                 log.warning("projection %s lost its store and begins anew", self.name)
-                await self._restart()
+                self._store_lost = True
             except Exception as error:  # noqa: BLE001 - whatever it is, this projection has to go on
                 log.warning("projection %s failed and will try again: %s", self.name, type(error).__name__)
                 self._put_off(self.name)
@@ -119,8 +124,15 @@ class Worker:
         self._requeue()
         self._failures += 1
         self._not_before = asyncio.get_running_loop().time() + self._backoff.seconds(self._failures)
+        if self.waiting_for != part:
+            log.info("projection %s waits for %s", self.name, part)
         self.state, self.waiting_for = "waiting", part
         self._on_progress()
+
+    def _goes_on(self, state: str) -> None:
+        if self.waiting_for:
+            log.info("projection %s goes on", self.name)
+        self.state, self.waiting_for = state, ""
 
     async def _pause(self) -> None:
         """Wait out the time after a failure. Cursors are set back meanwhile: that needs no part."""
@@ -140,7 +152,7 @@ class Worker:
             generation = self._derived.generation
             known = await self._derived.read(lambda db: table.load(db, self.name))
             if known is None or known.fingerprint != self.projection.fingerprint:
-                await self._restart()
+                await self._restart(known or Cursors(""))
             else:
                 self.cursors = known
             self._ahead.clear()
@@ -153,12 +165,22 @@ class Worker:
         await self._rebuild_asked()
         await self.projection.open()
 
-    async def _restart(self) -> None:
-        """Begin at the start of the log, with every memory, and distrust all that is stored."""
+    async def _restart(self, known: Cursors, *, lost: bool = False) -> None:
+        """Begin at the start of the log, with every memory, and distrust all that is stored.
+
+        What ``known`` says is erased is not erased again.
+        """
         heads = await self._source.heads()
         last = max((head.key for head in heads), default=0)
-        fresh = Cursors(self.projection.fingerprint, clean_after=max(last, self.cursors.clean_after))
-        await self._derived.write(lambda db: table.begin(db, self.name, fresh))
+        distrusted = max(last, known.clean_after, self.cursors.clean_after)
+        fresh = Cursors(self.projection.fingerprint, known.erasure_id, distrusted)
+
+        def begin(db: sqlite3.Connection) -> None:
+            if lost:
+                self.projection.lost(db)
+            table.begin(db, self.name, fresh)
+
+        await self._derived.write(begin)
         self.cursors = fresh
         self._ahead.clear()
         self._dirty |= {head.key: None for head in heads}
@@ -233,7 +255,7 @@ class Worker:
         self._wake.clear()
         if self._dirty or self._rebuilds or self._erasures_due:
             return
-        self.state, self.waiting_for = "idle", ""
+        self._goes_on("idle")
         self._on_progress()
         await self._wake.wait()
 
@@ -257,7 +279,8 @@ class Worker:
         for key, seq in positions.items():
             if self._ahead.get(key) == seq:
                 del self._ahead[key]
-        self._failures, self.state, self.waiting_for = 0, "working", ""
+        self._failures = 0
+        self._goes_on("working")
         self._on_progress()
 
     def _commit(
@@ -352,8 +375,12 @@ class Worker:
             self._erasures_due = False
             try:
                 erasures = await self._source.erasures(self.cursors.erasure_id, ERASURES)
+                gone: set[int] = set()  # of these memories nothing is left, and the log has nothing of it either
                 for erasure in erasures:
-                    await self._erase(erasure)
+                    if erasure.key not in gone and await self._erase(erasure):
+                        gone.add(erasure.key)
+                if gone:
+                    await self._derived.write(partial(table.erased, name=self.name, erasure_id=erasures[-1].id))
             except BaseException:
                 self._erasures_due = True
                 raise
@@ -365,7 +392,7 @@ class Worker:
 
     async def _reset(self, key: int | None) -> None:
         if key is None:
-            await self._restart()
+            await self._restart(self.cursors)
             return
         await self._derived.write(lambda db: table.remove(db, self.name, key, distrust=True))
         self.cursors.clean_after = max(self.cursors.clean_after, key)
@@ -373,18 +400,24 @@ class Worker:
         self._dirty[key] = None
         self._on_progress()
 
-    async def _erase(self, erasure: Erasure) -> None:
+    async def _erase(self, erasure: Erasure) -> bool:
+        """Carry it out; says whether that left nothing of the memory. What is distrusted goes as a whole."""
+        distrusted = erasure.key <= self.cursors.clean_after and erasure.key not in self.cursors.applied
         if erasure.whole:
             counts = await self.projection.drop(erasure.key)
             await self._derived.write(lambda db: table.remove(db, self.name, erasure.key))
             self._unlearn(erasure.key)
         else:
             counts = await self.projection.forget(erasure.key, erasure.seqs)
-            await self._redo(erasure)
+            if distrusted:
+                await self.projection.drop(erasure.key)
+            else:
+                await self._redo(erasure)
         await self._derived.write(lambda db: table.erased(db, self.name, erasure.id))
         self.receipts[erasure.id] = counts
         if len(self.receipts) > RECEIPTS:
             del self.receipts[next(iter(self.receipts))]
+        return erasure.whole or distrusted
 
     async def _redo(self, erasure: Erasure) -> None:
         """Derive again from the messages whose rows depended on an erased one."""

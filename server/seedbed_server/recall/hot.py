@@ -163,7 +163,7 @@ class HotMemory:
         return Layout(self._session_of.view, alive)
 
     def _whole(self) -> Layout:
-        """The layout with every row alive, which most searches ask for: kept, since its parts are worked out once."""
+        """The layout with every row alive: what most searches ask for. Kept, since its parts are worked out once."""
         if self._everything is None:
             self._everything = Layout(self._session_of.view, np.ones(len(self), dtype=np.bool_))
         return self._everything

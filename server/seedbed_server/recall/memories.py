@@ -120,7 +120,7 @@ class HotMemories:
         while memory.words_upto < last_seq:
             page = await self._log.read(memory.key, after_seq=memory.words_upto, limit=_PAGE)
             upto = page[-1].seq if len(page) == _PAGE else max(last_seq, *(message.seq for message in page), 0)
-            await _undivided(partial(self._add_messages, memory, page, upto))
+            await undivided(partial(self._add_messages, memory, page, upto))
 
     async def _load_words(self, memory: HotMemory, applied: int) -> None:
         """Load what is applied; nothing when it cannot be read, or was lost meanwhile."""
@@ -132,7 +132,7 @@ class HotMemories:
             return
         alive = frozenset(await self._log.seqs(memory.key, after_seq=memory.words_upto))
         rows = [Row(*row) for row in loaded if row.seq <= applied and row.seq in alive]
-        await _undivided(partial(memory.add, rows, applied))
+        await undivided(partial(memory.add, rows, applied))
 
     def _add_messages(self, memory: HotMemory, messages: Sequence[Message], upto: int) -> None:
         memory.add([Row(*term_row(message)) for message in messages if self._indexable(message)], upto)
@@ -144,7 +144,7 @@ class HotMemories:
             if memory.vectors_upto < applied:
                 loaded = await self._vectors.load(memory.key, memory.vectors_upto)
                 chunks = np.split(loaded.matrix, loaded.offsets[1:-1])
-                await _undivided(partial(memory.add_vectors, loaded.seqs.tolist(), chunks, applied))
+                await undivided(partial(memory.add_vectors, loaded.seqs.tolist(), chunks, applied))
             return await self._encode_tail(memory)
         except PartUnavailableError:
             return False
@@ -163,12 +163,15 @@ class HotMemories:
         if sum(len(message.text) for message in tail) > TAIL_CHARACTERS:
             return False
         chunks = await self._encoder.encode_passages([passage(message) for message in tail], urgent=True)
-        await _undivided(partial(memory.add_vectors, [message.seq for message in tail], chunks, upto))
+        await undivided(partial(memory.add_vectors, [message.seq for message in tail], chunks, upto))
         return True
 
 
-async def _undivided(work: Callable[[], T]) -> T:
-    """Run ``work`` in a thread, to its end also when the caller is cancelled: a memory is not left half changed."""
+async def undivided(work: Callable[[], T]) -> T:
+    """Run ``work`` in a thread, to its end also when the caller is cancelled.
+
+    So a memory is not left half changed, nor read by a thread that nobody waits for.
+    """
     task = asyncio.create_task(asyncio.to_thread(work))
     cancelled = False
     while not task.done():

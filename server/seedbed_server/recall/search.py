@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,7 @@ from seedbed_server.log import Log, MemoryRecord
 from seedbed_server.models.encoder import Encoder
 from seedbed_server.recall.fusion import DENSE, LEXICAL, ROLE, SPEAKER, Scores, fuse
 from seedbed_server.recall.hot import HotMemory
-from seedbed_server.recall.memories import HotMemories, Progress
+from seedbed_server.recall.memories import HotMemories, Progress, undivided
 from seedbed_server.recall.stopwords import query_terms
 
 Vector = npt.NDArray[np.float32]
@@ -81,14 +81,10 @@ class Recall:
         terms = query_terms(search.query)
         if not terms or record.last_seq == 0:
             return Ranking((), applied_seq)
-        encoding = asyncio.create_task(self._encode(search.query))
-        try:
-            async with self.hot.current(record) as (memory, complete):
-                vector = await encoding
-                scores = await asyncio.to_thread(_score, memory, terms, vector, search)
-                seqs = memory.seqs[scores.rows].tolist()
-        finally:
-            encoding.cancel()
+        vector = await self._encode(search.query)  # before the memory is taken: others need not wait for it
+        async with self.hot.current(record) as (memory, complete):
+            scores = await undivided(partial(_score, memory, terms, vector, search))
+            seqs = memory.seqs[scores.rows].tolist()
         hits = await self._read(record, seqs, scores)
         degraded = () if vector is not None and complete else ("dense",)
         return Ranking(hits, applied_seq, degraded)

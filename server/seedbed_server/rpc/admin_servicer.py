@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -65,8 +66,15 @@ class AdminServicer(AdminServiceServicer):
             record = await self.log.get(namespace, checks.identifier(request.memory, "memory"))
             response.last_seq = record.last_seq
             skipped = self.projector.skipped(record.key)
-            for name, seq in self.projector.applied(record.key).items():
-                response.projections.add(projection=name, applied_seq=seq, skipped=skipped[name])
+            applied = self.projector.applied(record.key)
+            for one in self.projector.status():
+                response.projections.add(
+                    projection=one.name,
+                    applied_seq=applied[one.name],
+                    skipped=skipped[one.name],
+                    state=one.state,
+                    waiting_for=one.waiting_for,
+                )
         return response
 
     async def Rebuild(self, request: pb.RebuildRequest, context: Context) -> pb.RebuildResponse:
@@ -82,18 +90,22 @@ class AdminServicer(AdminServiceServicer):
             await self.projector.rebuild(record.key, names)
             response.messages = record.message_count
             return response
-        for namespace in await self._namespaces(request.namespace):
-            async for record in self._memories(namespace):
-                await self.projector.rebuild(record.key, names)
-                response.messages += record.message_count
+        if not request.namespace and current_namespaces() is None:
+            response.messages = sum([record.message_count async for record in self._memories()])
+            await self.projector.rebuild(None, names)
+            return response
+        records = [record async for record in self._memories(request.namespace)]
+        await asyncio.gather(*(self.projector.rebuild(record.key, names) for record in records))
+        response.messages = sum(record.message_count for record in records)
         return response
 
-    async def _memories(self, namespace: str) -> AsyncIterator[MemoryRecord]:
-        after = ""
-        while page := await self.log.list(namespace, after, _PAGE):
-            for record in page:
-                yield record
-            after = page[-1].name
+    async def _memories(self, requested: str = "") -> AsyncIterator[MemoryRecord]:
+        for namespace in await self._namespaces(requested):
+            after = ""
+            while page := await self.log.list(namespace, after, _PAGE):
+                for record in page:
+                    yield record
+                after = page[-1].name
 
     async def _namespaces(self, requested: str) -> Sequence[str]:
         if requested:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 
 from google.protobuf.message import Message as ProtoMessage
@@ -123,7 +124,17 @@ def message(value: message_pb2.Message, path: str) -> Message:
     _content(value, path)
     if value.metadata:
         _metadata(value, f"{path}.metadata")
-    return wire.message_from_proto(value)
+    with _below(path):
+        return wire.message_from_proto(value)
+
+
+@contextmanager
+def _below(path: str) -> Iterator[None]:
+    """What the reading itself refuses is a bad field too; its path is told from here."""
+    try:
+        yield
+    except wire.WireError as error:
+        raise InvalidFieldError(f"{path}.{error.path}", error.why) from None
 
 
 def _content(value: message_pb2.Message, path: str) -> None:
@@ -148,7 +159,7 @@ def _content(value: message_pb2.Message, path: str) -> None:
 
 def _media(value: message_pb2.Media, path: str) -> None:
     identifier(value.media_type, f"{path}.media_type")
-    if value.WhichOneof("source") is None:
+    if not (value.uri or value.data):
         raise InvalidFieldError(path, "has neither uri nor data")
 
 
@@ -209,4 +220,5 @@ def variant(value: variant_pb2.Variant, path: str = "variant", *, part: bool = F
             raise TooLargeError(f"{here}.parts", f"holds more than {LIMITS.parts}")
         for at, item in enumerate(inner.parts):
             variant(item, f"{here}.parts[{at}]", part=True)
-    return wire.variant_from_proto(value)
+    with _below(path):
+        return wire.variant_from_proto(value)

@@ -8,8 +8,9 @@
     access      the token says which namespaces are open
 
 Health checks and reflection tell nothing of what is stored: they need no token,
-and take no place from calls that do. A request is read inside the guards too: one
-that cannot be read is its caller's mistake.
+and take no place from calls that do. A request is received inside the guards, so
+that none is in memory before its caller is known and has a place; one that cannot
+be read is its caller's mistake. So is an answer that is too large to be sent.
 
 A guard is an asynchronous context manager around the call, so one text serves
 unary and streaming methods alike.
@@ -20,6 +21,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import hmac
+import inspect
 import logging
 import secrets
 import time
@@ -38,6 +40,7 @@ from seedbed_server.errors import (
     MemoryNotFoundError,
     OverloadedError,
     ShuttingDownError,
+    TooLargeError,
     UnauthenticatedError,
 )
 from seedbed_server.rpc.status import look_up, to_status
@@ -46,6 +49,10 @@ log = logging.getLogger(__name__)
 
 DEFAULT_NAMESPACE = "default"
 _OPEN_METHODS = ("/grpc.health.", "/grpc.reflection.")
+# Places for those: a client that watches the health holds one for as long as it lives.
+_OPEN_PLACES = 1024
+# Seconds that a call with one request and one answer may take, however patient its caller.
+_LONGEST = 600.0
 
 
 @dataclass(slots=True)
@@ -56,9 +63,16 @@ class Call:
     request_id: str
     token: str
     context: grpc.aio.ServicerContext[Any, Any]
+    streaming: bool = False
+    """Requests or answers are a stream, of any length."""
     started: float = field(default_factory=time.perf_counter)
     namespaces: tuple[str, ...] | None = None
     """The namespaces that are open to the caller; None opens all."""
+
+    @property
+    def open(self) -> bool:
+        """Whether it tells nothing of what is stored."""
+        return self.method.startswith(_OPEN_METHODS)
 
 
 Guard = Callable[[Call], AbstractAsyncContextManager[None]]
@@ -127,52 +141,74 @@ async def journal(call: Call) -> AsyncIterator[None]:
         raise
     finally:
         took = (time.perf_counter() - call.started) * 1000
-        log.info(
+        log.log(
+            # Orchestrators ask for the health all the time.
+            logging.DEBUG if call.open else logging.INFO,
             "call",
             extra={"method": call.method, "code": code, "ms": round(took, 2), "request_id": call.request_id},
         )
 
 
 class Draining:
-    """Refuses new calls once the server stops."""
+    """Refuses new calls once the server stops, and ends those that would never end by themselves."""
 
     def __init__(self) -> None:
         self.stopping = False
+        self._watching: set[asyncio.Timeout] = set()
+
+    def begin(self) -> None:
+        """Refuse new calls, and end the open health checks: one that watches has no end of its own."""
+        self.stopping = True
+        for watch in self._watching:
+            watch.reschedule(asyncio.get_running_loop().time())
 
     @asynccontextmanager
-    async def __call__(self, call: Call) -> AsyncIterator[None]:  # noqa: ARG002
+    async def __call__(self, call: Call) -> AsyncIterator[None]:
         """Raise ShuttingDownError once ``stopping`` is set."""
         if self.stopping:
             raise ShuttingDownError
-        yield
+        if not call.open:
+            yield
+            return
+        watch = asyncio.timeout(None)
+        try:
+            async with watch:
+                self._watching.add(watch)
+                try:
+                    yield
+                finally:
+                    self._watching.discard(watch)
+        except TimeoutError:
+            if watch.expired():
+                raise ShuttingDownError from None
+            raise
 
 
 class Admission:
     """At most ``limit`` calls at once; one more is refused at once, never queued."""
 
     def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._under_way = 0
+        self._free = {False: limit, True: _OPEN_PLACES}
 
     @asynccontextmanager
     async def __call__(self, call: Call) -> AsyncIterator[None]:
-        """Raise OverloadedError when too many calls are under way; health checks and reflection always pass."""
-        if call.method.startswith(_OPEN_METHODS):
-            yield
-            return
-        if self._under_way >= self._limit:
+        """Raise OverloadedError when too many calls are under way; health checks and reflection are counted apart."""
+        if self._free[call.open] <= 0:
             raise OverloadedError
-        self._under_way += 1
+        self._free[call.open] -= 1
         try:
             yield
         finally:
-            self._under_way -= 1
+            self._free[call.open] += 1
 
 
 @asynccontextmanager
 async def deadline(call: Call) -> AsyncIterator[None]:
-    """Bound the work by the caller's deadline."""
-    async with asyncio.timeout(call.context.time_remaining()):
+    """Bound the work by the caller's deadline, and by the server's own."""
+    left = call.context.time_remaining()
+    if not call.streaming:
+        left = _LONGEST if left is None else min(left, _LONGEST)
+    async with asyncio.timeout(left):
         yield
 
 
@@ -180,28 +216,30 @@ class Access:
     """Opens the namespaces that the caller's token names.
 
     ``tokens`` maps the SHA-256 of a token, in hexadecimal, to its namespaces.
-    Without any, every namespace is open: the server then listens on loopback only.
+    None opens every namespace: the server then listens on loopback only, or knows
+    its callers by their certificates. A mapping without tokens opens none.
     """
 
-    def __init__(self, tokens: Mapping[str, Sequence[str]]) -> None:
-        self._tokens = {digest: tuple(namespaces) for digest, namespaces in tokens.items()}
+    def __init__(self, tokens: Mapping[str, Sequence[str]] | None) -> None:
+        self._tokens = None if tokens is None else {digest: tuple(opened) for digest, opened in tokens.items()}
 
     @asynccontextmanager
     async def __call__(self, call: Call) -> AsyncIterator[None]:
         """Raise UnauthenticatedError without a known token; health checks and reflection need none."""
-        if self._tokens and not call.method.startswith(_OPEN_METHODS):
-            call.namespaces = self._opened_by(call.token)
+        if self._tokens is not None and not call.open:
+            call.namespaces = _opened_by(call.token, self._tokens)
         yield
 
-    def _opened_by(self, token: str) -> tuple[str, ...]:
-        digest = hashlib.sha256(token.encode()).hexdigest()
-        for known, namespaces in self._tokens.items():
-            if hmac.compare_digest(known, digest):
-                return namespaces
-        raise UnauthenticatedError
+
+def _opened_by(token: str, tokens: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    digest = hashlib.sha256(token.encode()).hexdigest()
+    for known, namespaces in tokens.items():
+        if hmac.compare_digest(known, digest):
+            return namespaces
+    raise UnauthenticatedError
 
 
-def chain(draining: Draining, max_calls: int, tokens: Mapping[str, Sequence[str]]) -> tuple[Guard, ...]:
+def chain(draining: Draining, max_calls: int, tokens: Mapping[str, Sequence[str]] | None) -> tuple[Guard, ...]:
     """All guards, the outermost first."""
     return (statuses, journal, draining, Admission(max_calls), deadline, Access(tokens))
 
@@ -209,44 +247,61 @@ def chain(draining: Draining, max_calls: int, tokens: Mapping[str, Sequence[str]
 class Guards(grpc.aio.ServerInterceptor):
     """Puts the guards around every method, the first one outermost."""
 
-    def __init__(self, guards: Sequence[Guard]) -> None:
+    def __init__(self, guards: Sequence[Guard], most_bytes: int) -> None:
         self.guards = tuple(guards)
+        self._most_bytes = most_bytes
 
     async def intercept_service(
         self,
         continuation: Callable[[grpc.HandlerCallDetails], Awaitable[grpc.RpcMethodHandler[Any, Any] | None]],
         handler_call_details: grpc.HandlerCallDetails,
     ) -> grpc.RpcMethodHandler[Any, Any] | None:
-        """Wrap the method's handler; an unknown method has none, and is answered by gRPC itself."""
+        """Wrap the method's handler; an unknown method has none, and is answered by gRPC itself.
+
+        Every handler takes its requests as a stream: one that takes a single
+        request is called by gRPC only after the request is in memory.
+        """
         handler = await continuation(handler_call_details)
         if handler is None:
             return handler
         method = handler_call_details.method
-        wrap = self._stream if handler.response_streaming else self._unary
-        return _REBUILD[handler.request_streaming, handler.response_streaming](
-            wrap(method, _reading(handler)),
-            request_deserializer=None,
-            response_serializer=handler.response_serializer,
-        )
+        if handler.response_streaming:
+            behave = self._stream(method, _reading(handler))
+            return grpc.stream_stream_rpc_method_handler(behave, None, handler.response_serializer)
+        return grpc.stream_unary_rpc_method_handler(self._unary(method, handler))
 
-    def _unary(self, method: str, inner: Callable[..., Any]) -> Callable[..., Any]:
-        async def behave(request: Any, context: Any) -> Any:
-            async with self._around(method, context):
-                return await inner(request, context)
+    def _unary(self, method: str, handler: grpc.RpcMethodHandler[Any, Any]) -> Callable[..., Any]:
+        inner, serialize = _reading(handler), handler.response_serializer
+        assert serialize is not None
+
+        async def behave(requests: AsyncIterator[bytes], context: Any) -> bytes:
+            async with self._around(method, context, streaming=handler.request_streaming):
+                response = serialize(await (await inner(requests, context)))
+                if len(response) > self._most_bytes:
+                    raise TooLargeError("response", f"is larger than {self._most_bytes} bytes: ask for less")
+                return response
+            raise AssertionError  # no guard swallows an error
 
         return behave
 
     def _stream(self, method: str, inner: Callable[..., Any]) -> Callable[..., Any]:
-        async def behave(request: Any, context: Any) -> AsyncIterator[Any]:
-            async with self._around(method, context):
-                async for response in inner(request, context):
+        async def behave(requests: AsyncIterator[bytes], context: Any) -> AsyncIterator[Any]:
+            async with self._around(method, context, streaming=True):
+                answers = await inner(requests, context)
+                if inspect.isawaitable(answers):
+                    # It writes its answers itself, as the health service's Watch does.
+                    await answers
+                    return
+                async for response in answers:
                     yield response
 
         return behave
 
     @asynccontextmanager
-    async def _around(self, method: str, context: grpc.aio.ServicerContext[Any, Any]) -> AsyncIterator[None]:
-        call = _call(method, context)
+    async def _around(
+        self, method: str, context: grpc.aio.ServicerContext[Any, Any], *, streaming: bool
+    ) -> AsyncIterator[None]:
+        call = _call(method, context, streaming=streaming)
         _current.set(call)
         async with AsyncExitStack() as stack:
             for guard in self.guards:
@@ -254,7 +309,7 @@ class Guards(grpc.aio.ServerInterceptor):
             yield
 
 
-def _call(method: str, context: grpc.aio.ServicerContext[Any, Any]) -> Call:
+def _call(method: str, context: grpc.aio.ServicerContext[Any, Any], *, streaming: bool) -> Call:
     found = {key: value for key, value in context.invocation_metadata() or () if isinstance(value, str)}
     given = found.get("x-request-id", "")
     usable = given.isascii() and given.isprintable() and 0 < len(given) <= 128
@@ -264,24 +319,31 @@ def _call(method: str, context: grpc.aio.ServicerContext[Any, Any]) -> Call:
         request_id=given if usable else secrets.token_hex(8),
         token=token.strip() if scheme.lower() == "bearer" else "",
         context=context,
+        streaming=streaming,
     )
 
 
-def _reading(handler: grpc.RpcMethodHandler[Any, Any]) -> Callable[[Any, Any], Any]:
-    """Return the one function that a handler holds, made to take requests as they came: bytes, or a stream of them."""
+def _reading(handler: grpc.RpcMethodHandler[Any, Any]) -> Callable[[AsyncIterator[bytes], Any], Awaitable[Any]]:
+    """Return the one function that a handler holds, made to take its requests as bytes from a stream."""
     found = handler.unary_unary or handler.unary_stream or handler.stream_unary or handler.stream_stream
     parse = handler.request_deserializer
     assert found is not None
     assert parse is not None
-    behave, parsed = found, _parsed(parse)
-    if not handler.request_streaming:
-        return lambda request, context: behave(parsed(request), context)
+    behave: Callable[..., Any] = found
+    parsed = _parsed(parse)
 
     async def each(requests: AsyncIterator[bytes]) -> AsyncIterator[Any]:
         async for request in requests:
             yield parsed(request)
 
-    return lambda requests, context: behave(each(requests), context)
+    async def reading(requests: AsyncIterator[bytes], context: Any) -> Any:
+        if handler.request_streaming:
+            return behave(each(requests), context)
+        async for request in requests:
+            return behave(parsed(request), context)
+        raise InvalidFieldError("request", "is missing")
+
+    return reading
 
 
 def _parsed(parse: Callable[[bytes], Any]) -> Callable[[bytes], Any]:
@@ -292,11 +354,3 @@ def _parsed(parse: Callable[[bytes], Any]) -> Callable[[bytes], Any]:
             raise InvalidFieldError("request", "cannot be read: not this message, not UTF-8, or too deep") from None
 
     return parsed
-
-
-_REBUILD: dict[tuple[bool, bool], Callable[..., grpc.RpcMethodHandler[Any, Any]]] = {
-    (False, False): grpc.unary_unary_rpc_method_handler,
-    (False, True): grpc.unary_stream_rpc_method_handler,
-    (True, False): grpc.stream_unary_rpc_method_handler,
-    (True, True): grpc.stream_stream_rpc_method_handler,
-}

@@ -128,7 +128,7 @@ class KnowledgeServicer(KnowledgeServiceServicer):
         limit = checks.count(_given(request, "limit"), "limit", default=10, most=_MOST_PATHS)
         record, graph = await self._graph(request, request.as_of)
         start, end = (_known(graph, one).id for one in wanted)
-        paths = graph.find_paths(start, end, max_hops=hops, limit=limit)
+        paths = await self.graphs.find_paths(record.key, graph, start, end, max_hops=hops, limit=limit)
         answers = [(path, await self._triples(record, path)) for path in paths]
         return pb.FindPathsResponse(
             paths=[pb.Path(triples=triples) for path, triples in answers if len(path) == len(triples)]

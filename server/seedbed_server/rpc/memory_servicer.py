@@ -21,13 +21,12 @@ from seedbed_server.recall import Recall, Search
 from seedbed_server.rpc import answers, checks
 from seedbed_server.rpc.guards import open_namespace
 from seedbed_server.rpc.limits import LIMITS
+from seedbed_server.rpc.paging import PAGE_BYTES, ROWS, page, within
 
 Context = grpc.aio.ServicerContext[Any, Any]
 
 _PAGE = 100
 _HITS = 10
-# A page of Read stays well under the 4 MiB that a client takes by default.
-_PAGE_BYTES = 3 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +38,7 @@ class MemoryServicer(MemoryServiceServicer):
     seeder: Seeder
     forgetting: Forgetting
     default_variant: Variant
+    page_bytes: int = PAGE_BYTES
 
     async def CreateMemory(self, request: pb.CreateMemoryRequest, context: Context) -> pb.CreateMemoryResponse:
         """Create a memory, with the default variant if none is named."""
@@ -55,12 +55,12 @@ class MemoryServicer(MemoryServiceServicer):
         namespace = open_namespace(checks.optional_identifier(request.namespace, "namespace"))
         size = checks.count(_given(request, "page_size"), "page_size", default=_PAGE)
         after = checks.optional_identifier(request.page_token, "page_token")
-        records = await self.log.list(namespace, after, size + 1)
-        more = records[size - 1].name if len(records) > size else ""
-        return pb.ListMemoriesResponse(
-            memories=[answers.memory(record) for record in records[:size]],
-            next_page_token=more,
-        )
+
+        async def read(last: MemoryRecord | None, limit: int) -> Sequence[MemoryRecord]:
+            return await self.log.list(namespace, last.name if last else after, limit)
+
+        memories, more = await page(read, answers.memory, size, self.page_bytes)
+        return pb.ListMemoriesResponse(memories=memories, next_page_token=memories[-1].memory if more else "")
 
     async def UpdateMemory(self, request: pb.UpdateMemoryRequest, context: Context) -> pb.UpdateMemoryResponse:
         """Change the variant or the pin, as the mask says."""
@@ -99,26 +99,20 @@ class MemoryServicer(MemoryServiceServicer):
 
     async def Read(self, request: pb.ReadRequest, context: Context) -> pb.ReadResponse:
         """Return a page of messages by seq."""
-        record = await self._record(request)
         session = checks.optional_identifier(request.session, "session")
         size = checks.count(_given(request, "page_size"), "page_size", default=_PAGE)
-        found = await self.log.read(record.key, after_seq=request.after_seq, limit=size + 1, session=session)
-        page = pb.ReadResponse()
-        room = _PAGE_BYTES
-        for message in found[:size]:
-            packed = wire.message_to_proto(message)
-            room -= packed.ByteSize()
-            if room < 0 and page.messages:
-                break
-            page.messages.append(packed)
-        if len(page.messages) < len(found):
-            page.next_after_seq = page.messages[-1].seq
-        return page
+        record = await self._record(request)
+
+        async def read(last: Message | None, limit: int) -> Sequence[Message]:
+            after = last.seq if last else request.after_seq
+            return await self.log.read(record.key, after_seq=after, limit=limit, session=session)
+
+        messages, more = await page(read, wire.message_to_proto, size, self.page_bytes)
+        return pb.ReadResponse(messages=messages, next_after_seq=messages[-1].seq if more else 0)
 
     async def Seed(self, request: pb.SeedRequest, context: Context) -> pb.SeedResponse:
         """Return what the model should see now."""
-        record = await self._record(request)
-        variant = checks.variant(request.variant) if request.HasField("variant") else record.variant
+        variant = checks.variant(request.variant) if request.HasField("variant") else None
         budget = _given(request, "max_tokens")
         valid_at, known_at = checks.as_of(request.as_of)
         ask = Ask(
@@ -128,7 +122,8 @@ class MemoryServicer(MemoryServiceServicer):
             valid_at=valid_at,
             known_at=known_at,
         )
-        return wire.seed_to_proto(await self.seeder.seed(record, variant, ask))
+        record = await self._record(request)
+        return wire.seed_to_proto(await self.seeder.seed(record, variant or record.variant, ask))
 
     async def Clear(self, request: pb.ClearRequest, context: Context) -> pb.ClearResponse:
         """Erase the messages of a session, or of the whole memory; the pin stays."""
@@ -138,17 +133,19 @@ class MemoryServicer(MemoryServiceServicer):
         return pb.ClearResponse(messages_cleared=cleared)
 
     async def Recall(self, request: pb.RecallRequest, context: Context) -> pb.RecallResponse:
-        """Return the ranked search behind the seed."""
-        record = await self._record(request)
+        """Return the ranked search behind the seed; fewer hits where they would not go into one answer."""
         _, known_at = checks.as_of(request.as_of)
-        upto = None if known_at is None else await self.log.seq_at(record.key, known_at)
         search = Search(
             query=checks.text_within(request.query, "query", LIMITS.query_bytes),
             k=checks.count(_given(request, "k"), "k", default=_HITS),
             session=checks.optional_identifier(request.session, "session"),
-            upto_seq=upto,
         )
-        return answers.ranking(await self.recall.search(record, search), explain=request.explain)
+        record = await self._record(request)
+        if known_at is not None:
+            search = replace(search, upto_seq=await self.log.seq_at(record.key, known_at))
+        found = answers.ranking(await self.recall.search(record, search), explain=request.explain)
+        del found.hits[len(within(found.hits, self.page_bytes)) :]
+        return found
 
     async def Forget(self, request: pb.ForgetRequest, context: Context) -> pb.ForgetResponse:
         """Erase chosen messages from every store, and return the receipt."""
@@ -162,16 +159,17 @@ class MemoryServicer(MemoryServiceServicer):
         """Store a stream of messages, one element of the stream at a time."""
         first: pb.ImportMessagesRequest | None = None
         total = pb.ImportMessagesResponse()
-        async for request in request_iterator:
-            first = first or request
-            try:
+        try:
+            # Also what the iterator raises: an element that cannot be read.
+            async for request in request_iterator:
+                first = first or request
                 done = await self._import(first, request.messages)
-            except SeedbedError as error:
-                error.after_storing = total.imported > 0
-                raise
-            total.imported += done.imported
-            total.skipped += done.skipped
-            total.last_seq = done.last_seq
+                total.imported += done.imported
+                total.skipped += done.skipped
+                total.last_seq = done.last_seq
+        except SeedbedError as error:
+            error.after_storing = total.imported > 0
+            raise
         if first is None:
             raise InvalidFieldError("messages", "is empty")
         return total
@@ -183,12 +181,12 @@ class MemoryServicer(MemoryServiceServicer):
         record = await self._record(request)
         yield pb.ExportMemoryResponse(memory=answers.memory(record))
         after = 0
-        while page := await self.log.read(record.key, after_seq=after, limit=_PAGE):
-            for message in page:
+        while found := await self.log.read(record.key, after_seq=after, limit=ROWS):
+            for message in found:
                 if message.seq > record.last_seq:
                     return
                 yield pb.ExportMemoryResponse(message=wire.message_to_proto(message))
-            after = page[-1].seq
+            after = found[-1].seq
 
     async def _import(self, first: pb.ImportMessagesRequest, given: Sequence[message_pb2.Message]) -> Imported:
         """Store one element of the stream in the memory that the first one names."""

@@ -48,34 +48,27 @@ class Tls:
 class Server:
     """A gRPC server, not yet started. ``port`` is the one it listens on."""
 
-    def __init__(
-        self,
-        listen: str,
-        servicers: tuple[MemoryServicer, KnowledgeServicer, AdminServicer],
-        guards: Guards,
-        *,
-        max_message_mb: int,
-        tls: Tls | None = None,
-    ) -> None:
+    def __init__(self, listen: str, guards: Guards, *, max_message_bytes: int, tls: Tls | None = None) -> None:
         """Bind the address. Raises AddressTakenError."""
-        self._grpc = grpc.aio.server(interceptors=[guards], options=_options(max_message_mb))
-        memory, knowledge, admin = servicers
-        add_MemoryServiceServicer_to_server(memory, self._grpc)
-        add_KnowledgeServiceServicer_to_server(knowledge, self._grpc)
-        add_AdminServiceServicer_to_server(admin, self._grpc)
+        self._grpc = grpc.aio.server(interceptors=[guards], options=_options(max_message_bytes))
         self._health = health.aio.HealthServicer()
-        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._grpc)
-        names = (*SERVICES, health.SERVICE_NAME, reflection.SERVICE_NAME)
-        reflection.enable_server_reflection(names, self._grpc)
+        credentials = tls.credentials() if tls else None
         try:
             self.port = (
-                self._grpc.add_secure_port(listen, tls.credentials()) if tls else self._grpc.add_insecure_port(listen)
+                self._grpc.add_secure_port(listen, credentials) if credentials else self._grpc.add_insecure_port(listen)
             )
         except RuntimeError:
             raise AddressTakenError from None
 
-    async def start(self) -> None:
+    async def start(self, servicers: tuple[MemoryServicer, KnowledgeServicer, AdminServicer]) -> None:
         """Take calls, and say so to health checks."""
+        memory, knowledge, admin = servicers
+        add_MemoryServiceServicer_to_server(memory, self._grpc)
+        add_KnowledgeServiceServicer_to_server(knowledge, self._grpc)
+        add_AdminServiceServicer_to_server(admin, self._grpc)
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._grpc)
+        names = (*SERVICES, health.SERVICE_NAME, reflection.SERVICE_NAME)
+        reflection.enable_server_reflection(names, self._grpc)
         await self._grpc.start()
         for service in ("", *SERVICES):
             await self._health.set(service, health_pb2.HealthCheckResponse.SERVING)
@@ -86,8 +79,7 @@ class Server:
         await self._grpc.stop(grace)
 
 
-def _options(max_message_mb: int) -> Sequence[tuple[str, int]]:
-    most = max_message_mb * 1024 * 1024
+def _options(most: int) -> Sequence[tuple[str, int]]:
     return [
         ("grpc.max_receive_message_length", most),
         ("grpc.max_send_message_length", most),

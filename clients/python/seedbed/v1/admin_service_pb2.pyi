@@ -150,20 +150,30 @@ class ProjectionStatus(google.protobuf.message.Message):
     PROJECTION_FIELD_NUMBER: builtins.int
     APPLIED_SEQ_FIELD_NUMBER: builtins.int
     SKIPPED_FIELD_NUMBER: builtins.int
+    STATE_FIELD_NUMBER: builtins.int
+    WAITING_FOR_FIELD_NUMBER: builtins.int
     projection: builtins.str
     """"vectors", "lexical", "entities", "triples", "summaries"."""
     applied_seq: builtins.int
     """The last seq it has applied."""
     skipped: builtins.int
     """Messages it could not read, stored and counted but not derived from."""
+    state: builtins.str
+    """"starting", "idle", "working", or "waiting" when it cannot go on; of the
+    store as a whole, not of this memory only.
+    """
+    waiting_for: builtins.str
+    """While it waits: the part it waits for."""
     def __init__(
         self,
         *,
         projection: builtins.str = ...,
         applied_seq: builtins.int = ...,
         skipped: builtins.int = ...,
+        state: builtins.str = ...,
+        waiting_for: builtins.str = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["applied_seq", b"applied_seq", "projection", b"projection", "skipped", b"skipped"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["applied_seq", b"applied_seq", "projection", b"projection", "skipped", b"skipped", "state", b"state", "waiting_for", b"waiting_for"]) -> None: ...
 
 global___ProjectionStatus = ProjectionStatus
 

@@ -4,8 +4,9 @@ isort:skip_file
 Why a call failed. Every error status carries a google.rpc.ErrorInfo whose
 domain is "seedbed" and whose reason is the name of one of these values
 without its "ERROR_REASON_" prefix. ErrorInfo.metadata["stored"] says "no"
-when nothing was stored, "unknown" when the server cannot tell: then repeat
-the call with the same request_id.
+when nothing was stored, "unknown" when the server cannot tell, or when the
+call broke off half-way, as an import can: then repeat it with the same
+request_id and ids.
 """
 
 import abc

@@ -176,7 +176,9 @@ class ListMemoriesRequest(google.protobuf.message.Message):
     namespace: builtins.str
     """The namespace."""
     page_size: builtins.int
-    """At most this many; default 100, also for 0; more than 1000 is 1000."""
+    """At most this many; default 100, also for 0; more than 1000 is 1000. A page
+    may hold fewer, to stay under the message size limit.
+    """
     page_token: builtins.str
     """From the response before."""
     def __init__(
@@ -758,7 +760,9 @@ class RecallRequest(google.protobuf.message.Message):
     query: builtins.str
     """What to look for: any text up to 100 kB, no operators."""
     k: builtins.int
-    """How many hits at most; default 10, also for 0; more than 1000 is 1000."""
+    """How many hits at most; default 10, also for 0; more than 1000 is 1000. The
+    answer holds fewer, the best ones, to stay under the message size limit.
+    """
     explain: builtins.bool
     """Return each hit's score per leg."""
     @property
@@ -868,9 +872,7 @@ class LegScore(google.protobuf.message.Message):
     CONTRIBUTION_FIELD_NUMBER: builtins.int
     RANK_FIELD_NUMBER: builtins.int
     leg: builtins.str
-    """The leg: "dense", "dense_context", "lexical", "lexical_context",
-    "lexical_session", and others as they come.
-    """
+    """The leg: "dense", "lexical", "speaker", "role", and others as they come."""
     raw: builtins.float
     """The leg's own score: a cosine, a BM25 value."""
     contribution: builtins.float

@@ -7,6 +7,7 @@ project.
 from __future__ import annotations
 
 import json
+import secrets
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -36,7 +37,6 @@ from seedbed.errors import MemoryNotFoundError
 from seedbed.variants import Variant
 from seedbed_server.app.waiting import wait_applied
 
-MEMORY = "demo-maya"
 SYSTEM = "You are Juno, Maya's assistant. Answer from what you know of her; say so when you do not know."
 LAST_SESSION = "2026-09-checkin"
 VARIANTS: tuple[Variant, ...] = (
@@ -71,23 +71,33 @@ def _message(row: dict[str, str]) -> Message:
 
 
 def run(client: Client, console: Console, questions: tuple[str, ...] = QUESTIONS) -> None:
-    """Write the conversation to a memory of its own, and show what each variant makes of a few questions."""
-    with suppress(MemoryNotFoundError):
-        client.delete_memory(MEMORY)
+    """Write the conversation to a memory of its own, and show what each variant makes of a few questions.
+
+    The memory is deleted at the end.
+    """
+    memory = f"demo-maya-{secrets.token_hex(4)}"
+    try:
+        _replay(client, console, memory, questions)
+    finally:
+        with suppress(MemoryNotFoundError):
+            client.delete_memory(memory)
+
+
+def _replay(client: Client, console: Console, memory: str, questions: tuple[str, ...]) -> None:
     messages = conversation()
     sessions = [(name, list(group)) for name, group in groupby(messages, key=lambda message: message.session)]
     for name, group in track(sessions, description="writing sessions", console=console):
-        client.memory(MEMORY, VARIANTS[-1], system=SYSTEM, session=name).write(group)
+        client.memory(memory, VARIANTS[-1], system=SYSTEM, session=name).write(group)
     console.print(f"{len(messages)} messages in {len(sessions)} sessions are durable; models are reading them …")
-    wait_applied(client, MEMORY)
+    wait_applied(client, memory)
     for question in questions:
         console.rule(f"[bold]{question}")
         for variant in VARIANTS:
-            console.print(_panel(client, variant, question))
+            console.print(_panel(client, memory, variant, question))
 
 
-def _panel(client: Client, variant: Variant, question: str) -> Panel:
-    seed = client.memory(MEMORY, variant, session=LAST_SESSION).seed(question)
+def _panel(client: Client, memory: str, variant: Variant, question: str) -> Panel:
+    seed = client.memory(memory, variant, session=LAST_SESSION).seed(question)
     title = f"{type(variant).__name__}: {len(seed.entries)} messages, {seed.tokens} tokens"
     return Panel(Group(*_lines(seed)), title=title, title_align="left")
 
