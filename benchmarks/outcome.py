@@ -14,7 +14,7 @@ class Bar:
     sign: str
     limit: float
     measured: float
-    unit: str = "×"
+    unit: str = "times"
 
     @property
     def holds(self) -> bool:

@@ -48,7 +48,7 @@ def run(folder: Path, models: Path, *, messages: int, queries: int) -> Outcome:
             ("one query embedding, the encoder process", _percentiles(times["child"])),
             ("one query embedding, SentenceTransformer.encode", _percentiles(times["raw"])),
             ("Seed", _percentiles(times["seed"])),
-            ("Seed against SentenceTransformer.encode", f"{median['seed'] / median['raw']:.2f} ×"),
+            ("Seed against SentenceTransformer.encode", f"{median['seed'] / median['raw']:.2f} times"),
             ("Recall", _percentiles(times["recall"])),
         ),
     )
@@ -59,7 +59,7 @@ async def _ask(memory: RemoteMemory, encoder: Encoder, bare: RawEncoder, queries
     times: dict[str, list[float]] = {"child": [], "raw": [], "seed": [], "recall": []}
     await encoder.child.start()
     try:
-        await encoder.child.wait_ready(120)
+        await encoder.child.wait_ready(300)
         asked = list(islice(dict.fromkeys(islice(questions(2), 20 * queries)), 2 * queries + 2 * _WARM_UP))
         for at, (one, other) in enumerate(zip(asked[::2], asked[1::2], strict=True)):
             started = time.perf_counter()

@@ -16,7 +16,7 @@ import psutil
 from seedbed import Client
 from seedbed.errors import UnavailableError
 
-PATIENCE = 120.0
+PATIENCE = 300.0
 """Seconds in which a server has to be ready."""
 
 _PAUSE = 0.05  # asking costs the server a few milliseconds each time

@@ -15,7 +15,7 @@ ties = st.lists(st.tuples(nodes, nodes, st.integers(1, 5)), max_size=40)
 
 @settings(deadline=None)
 @given(ties=ties, start=st.none() | st.sets(nodes, min_size=1))
-def test_same_as_networkx(ties, start):
+def test_same_as_networkx(ties: list[tuple[int, int, int]], start: set[int] | None) -> None:
     """Ties in any number, with themselves too, nodes without any, with and without a start."""
     graph: nx.Graph[int] = nx.Graph()
     graph.add_nodes_from(range(NODES))

@@ -1,6 +1,7 @@
 """What is worked out once for a whole memory gives the very ranking that working it out anew gives."""
 
 import json
+from collections.abc import Iterator
 from importlib.resources import files
 
 import numpy as np
@@ -17,7 +18,7 @@ DIMENSIONS = 8
 QUESTIONS = ("Where does Maya live now?", "Who is allergic to peanuts?", "What did we plan for the trip in April?")
 
 
-def demo():
+def demo() -> Iterator[Row]:
     """The bundled conversation as rows, a session after another."""
     lines = (files("seedbed_server.app.demo") / "conversation.jsonl").read_text(encoding="utf-8").splitlines()
     for seq, line in enumerate(lines, 1):
@@ -31,7 +32,7 @@ def demo():
         )
 
 
-def loaded(rows):
+def loaded(rows: list[Row]) -> HotMemory:
     """A hot memory that got its messages in two parts, and was searched between them."""
     memory = HotMemory(1, DIMENSIONS, 0)
     chance = np.random.default_rng(7)
@@ -48,7 +49,7 @@ def loaded(rows):
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_same_ranking(question):
+def test_same_ranking(question: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """To the bit: rows, scores and what each leg gave."""
     rows = list(demo())
     memory = loaded(rows)
@@ -56,7 +57,7 @@ def test_same_ranking(question):
     search = Search(question, 20, upto_seq=rows[-1].seq)
     kept = [_score(memory, query_terms(question), vector, search) for _ in range(2)][-1]
     fresh_layout = Layout(memory.layout("", None).session_of.copy(), np.ones(len(rows), np.bool_))
-    memory.layout = lambda session, upto_seq: fresh_layout
+    monkeypatch.setattr(memory, "layout", lambda *_: fresh_layout)
     fresh = _score(memory, query_terms(question), vector, search)
     assert kept.rows.tolist() == fresh.rows.tolist()
     assert kept.fused.tobytes() == fresh.fused.tobytes()

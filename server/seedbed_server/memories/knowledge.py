@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from heapq import nlargest
 
 from seedbed.seeds import Item, Shown
 from seedbed.variants import Entity as EntityVariant
@@ -101,7 +100,7 @@ class KnowledgePart:
 
 def _shown(seqs: Collection[int]) -> list[int]:
     """The sources that a note or a fact is shown with, oldest first."""
-    return sorted(nlargest(_SOURCES, seqs))
+    return sorted(seqs)[-_SOURCES:]
 
 
 def _ids(seqs: Collection[int], alive: dict[int, str]) -> tuple[str, ...]:

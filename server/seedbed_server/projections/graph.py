@@ -6,6 +6,7 @@ import asyncio
 from collections import OrderedDict, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from heapq import merge
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
@@ -51,6 +52,7 @@ class MemoryGraph:
         self.facts: dict[str, Fact] = {}
         self.applied_seq = 0
         self._claims: dict[tuple[str, ...], list[ClaimRow]] = defaultdict(list)
+        self._newest_first: dict[str, list[Fact]] = {}  # by entity, sorted when asked for
 
     def add(self, known: Known) -> None:
         """Take in what was applied since. Only facts that the new claims may touch are worked out again."""
@@ -140,6 +142,8 @@ class MemoryGraph:
     def _resolve(self, claims: tuple[str, ...]) -> None:
         for fact in resolve(self._claims[claims]).values():
             self.facts[fact.id] = fact
+            for end in (fact.subject_id, fact.object_id):
+                self._newest_first.pop(end, None)
             if fact.current:
                 self.graph.add_edge(fact.subject_id, fact.object_id, key=fact.id, fact=fact)
             elif self.graph.has_edge(fact.subject_id, fact.object_id, key=fact.id):
@@ -169,19 +173,27 @@ class MemoryGraph:
         reached, frontier = set(seeds), list(dict.fromkeys(seeds))
         given: set[str] = set()
         for _ in range(hops):
-            ring = {f.id: f for node in frontier for f in self._touching(node) if f.id not in given}
-            facts = [f for f in ring.values() if not predicates or f.predicate in predicates]
-            facts.sort(key=lambda f: (-f.last_said, f.id))
-            yield from facts
-            given.update(ring)
-            ends = dict.fromkeys(end for f in facts for end in (f.subject_id, f.object_id))
+            ends: dict[str, None] = {}
+            ring: set[str] = set()
+            for fact in merge(*map(self._touching, frontier), key=_newest_first):
+                if fact.id in given or fact.id in ring:
+                    continue
+                ring.add(fact.id)
+                if not predicates or fact.predicate in predicates:
+                    ends |= dict.fromkeys((fact.subject_id, fact.object_id))
+                    yield fact
+            given |= ring
             frontier = [end for end in ends if end not in reached]
             reached.update(frontier)
 
-    def _touching(self, node: str) -> Iterator[Fact]:
-        for edges in (self.graph.out_edges(node, keys=True), self.graph.in_edges(node, keys=True)):
-            for _, _, fact_id in edges:
-                yield self.facts[fact_id]
+    def _touching(self, node: str) -> list[Fact]:
+        """The facts that hold of an entity, newest first."""
+        found = self._newest_first.get(node)
+        if found is None:
+            edges = (*self.graph.out_edges(node, keys=True), *self.graph.in_edges(node, keys=True))
+            found = sorted({self.facts[i].id: self.facts[i] for _, _, i in edges}.values(), key=_newest_first)
+            self._newest_first[node] = found
+        return found
 
     def _newest(self, a: str, b: str) -> Fact:
         ends = ((a, b), (b, a))
@@ -255,6 +267,10 @@ class Graphs:
             key, (_, graph) = self._kept.popitem(last=False)
             self._locks.pop(key, None)
             total -= _size(graph)
+
+
+def _newest_first(fact: Fact) -> tuple[float, str]:
+    return (-fact.last_said, fact.id)
 
 
 def _made_of(known: Known) -> MemoryGraph:

@@ -135,10 +135,11 @@ class HotMemory:
         The words of these messages must be here. Vectors that are here already
         are skipped, and those of a message that is not: it has been erased.
         """
-        row_of = {seq: row for row, seq in enumerate(self.seqs.tolist())}
-        new = [at for at, seq in enumerate(seqs) if self.vectors_upto < seq <= upto and seq in row_of]
-        rows = np.array([row_of[seqs[at]] for at in new], dtype=np.intp)
-        for row, at in zip(rows, new, strict=True):
+        wanted = np.asarray(seqs, dtype=np.int64)
+        places = np.searchsorted(self.seqs, wanted)
+        new = np.flatnonzero((wanted > self.vectors_upto) & (wanted <= upto) & np.isin(wanted, self.seqs))
+        rows = places[new]
+        for row, at in zip(rows, new.tolist(), strict=True):
             self._own.view[row] = _unit(chunks[at].mean(axis=0))
             if len(chunks[at]) >= LONG:
                 self._chunks.extend(chunks[at])

@@ -156,7 +156,10 @@ class HotMemories:
         if len(seqs) > TAIL_ENCODED:
             return False
         upto = memory.words_upto
-        found = await self._log.by_seqs(memory.key, seqs) if seqs else {}
+        if not seqs:
+            memory.vectors_upto = upto
+            return True
+        found = await self._log.by_seqs(memory.key, seqs)
         tail = [found[seq] for seq in seqs if seq in found]
         if sum(len(message.text) for message in tail) > TAIL_CHARACTERS:
             return False
