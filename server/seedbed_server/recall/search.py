@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -23,6 +24,10 @@ Vector = npt.NDArray[np.float32]
 
 # The most that the messages found may take; beyond it there are fewer hits than asked for.
 MOST_BYTES = 12 * 2**20
+
+
+# How long a search waits for the query's vector, in seconds: an encoder that hangs is no reason to find nothing.
+PATIENCE = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +101,9 @@ class Recall:
 
     async def _encode(self, query: str) -> Vector | None:
         try:
-            vector: Vector = (await self.encoder.encode_queries([query]))[0]
-        except PartUnavailableError:
+            async with asyncio.timeout(PATIENCE):
+                vector: Vector = (await self.encoder.encode_queries([query]))[0]
+        except (PartUnavailableError, TimeoutError):
             return None
         return vector
 
