@@ -39,9 +39,11 @@ def sockets_of(served: Serving) -> Iterator[set[tuple[str, str, str]]]:
     seen: set[tuple[str, str, str]] = set()
     done = threading.Event()
 
+    processes = served.processes  # none is replaced while it goes well
+
     def look() -> None:
-        while not done.wait(0.02):
-            for process in served.processes:
+        while not done.wait(0.05):
+            for process in processes:
                 try:
                     found = process.net_connections("inet")
                 except psutil.Error:
