@@ -11,7 +11,7 @@ from seedbed.messages import Message
 from seedbed_server.projections.lexical import term_row
 from seedbed_server.recall.hot import HotMemory, Row
 from seedbed_server.recall.layout import Layout
-from seedbed_server.recall.search import Search, _score
+from seedbed_server.recall.search import Search, _match, _score
 from seedbed_server.recall.stopwords import query_terms
 
 DIMENSIONS = 8
@@ -55,11 +55,25 @@ def test_same_ranking(question: str, monkeypatch: pytest.MonkeyPatch) -> None:
     memory = loaded(rows)
     vector = np.random.default_rng(8).standard_normal(DIMENSIONS).astype(np.float32)
     search = Search(question, 20, upto_seq=rows[-1].seq)
-    kept = [_score(memory, query_terms(question), vector, search) for _ in range(2)][-1]
+    kept = [_score(memory, _match(memory, query_terms(question), search), vector, search) for _ in range(2)][-1]
     fresh_layout = Layout(memory.layout("", None).session_of.copy(), np.ones(len(rows), np.bool_))
     monkeypatch.setattr(memory, "layout", lambda *_: fresh_layout)
-    fresh = _score(memory, query_terms(question), vector, search)
+    fresh = _score(memory, _match(memory, query_terms(question), search), vector, search)
     assert kept.rows.tolist() == fresh.rows.tolist()
     assert kept.fused.tobytes() == fresh.fused.tobytes()
     assert all(kept.legs[name].raw.tobytes() == leg.raw.tobytes() for name, leg in fresh.legs.items())
     assert len(kept.rows) == 20
+
+
+def test_a_memory_that_grew_while_the_query_was_encoded() -> None:
+    """Words are matched again: the ranking is that of the memory as it is."""
+    rows = list(demo())
+    memory = loaded(rows[:-4])
+    vector = np.random.default_rng(8).standard_normal(DIMENSIONS).astype(np.float32)
+    search = Search(QUESTIONS[0], 20)
+    early = _match(memory, query_terms(QUESTIONS[0]), search)
+    memory.add(rows[-4:], rows[-1].seq)
+    found = _score(memory, early, vector, search)
+    expected = _score(memory, _match(memory, query_terms(QUESTIONS[0]), search), vector, search)
+    assert found.rows.tolist() == expected.rows.tolist()
+    assert found.fused.tobytes() == expected.fused.tobytes()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate
@@ -17,6 +17,7 @@ from seedbed_server.log import Log, MemoryRecord
 from seedbed_server.models.encoder import Encoder
 from seedbed_server.recall.fusion import DENSE, LEXICAL, ROLE, SPEAKER, Scores, fuse
 from seedbed_server.recall.hot import HotMemory
+from seedbed_server.recall.layout import Floats, Layout
 from seedbed_server.recall.memories import HotMemories, Progress, undivided
 from seedbed_server.recall.stopwords import query_terms
 
@@ -71,6 +72,17 @@ class Ranking:
 
 
 @dataclass(frozen=True, slots=True)
+class _Words:
+    """What the legs that need no vector say of a memory of so many rows, which never change."""
+
+    memory: HotMemory
+    rows: int
+    terms: Sequence[str]
+    layout: Layout
+    legs: Mapping[str, tuple[Floats, float]]
+
+
+@dataclass(frozen=True, slots=True)
 class Recall:
     """Searches memories."""
 
@@ -91,9 +103,15 @@ class Recall:
         terms = query_terms(search.query)
         if not terms or record.last_seq == 0:
             return Ranking((), applied_seq)
-        vector = await self._encode(search.query)  # before the memory is taken: others need not wait for it
+        encoding = asyncio.create_task(self._encode(search.query))
+        try:
+            async with self.hot.current(record) as (memory, _):  # the words, while the query is encoded
+                words = await undivided(partial(_match, memory, terms, search))
+            vector = await encoding  # nobody waits for this memory meanwhile
+        finally:
+            encoding.cancel()
         async with self.hot.current(record) as (memory, complete):
-            scores = await undivided(partial(_score, memory, terms, vector, search))
+            scores = await undivided(partial(_score, memory, words, vector, search))
             seqs = memory.seqs[scores.rows].tolist()
         hits = await self._read(record, seqs, scores)
         degraded = () if vector is not None and complete else ("dense",)
@@ -124,16 +142,18 @@ def _legs(scores: Scores, at: int) -> tuple[Leg, ...]:
     )
 
 
-def _score(memory: HotMemory, terms: Sequence[str], vector: Vector | None, search: Search) -> Scores:
+def _match(memory: HotMemory, terms: Sequence[str], search: Search) -> _Words:
     layout = memory.layout(search.session, search.upto_seq)
-    nothing = np.zeros(len(memory))
-    return fuse(
-        {
-            "dense": (nothing if vector is None else memory.cosines(vector, layout), DENSE),
-            "lexical": (memory.postings.score(terms, layout), LEXICAL),
-            "speaker": (memory.named(terms).astype(np.float64), SPEAKER),
-            "role": (memory.generic_assistant.astype(np.float64), ROLE),
-        },
-        layout.alive,
-        search.k,
-    )
+    legs = {
+        "lexical": (memory.postings.score(terms, layout), LEXICAL),
+        "speaker": (memory.named(terms).astype(np.float64), SPEAKER),
+        "role": (memory.generic_assistant.astype(np.float64), ROLE),
+    }
+    return _Words(memory, len(memory), terms, layout, legs)
+
+
+def _score(memory: HotMemory, words: _Words, vector: Vector | None, search: Search) -> Scores:
+    if words.memory is not memory or words.rows != len(memory):  # it has grown, or was loaded again
+        words = _match(memory, words.terms, search)
+    dense = np.zeros(len(memory)) if vector is None else memory.cosines(vector, words.layout)
+    return fuse({"dense": (dense, DENSE), **words.legs}, words.layout.alive, search.k)
