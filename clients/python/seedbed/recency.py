@@ -87,8 +87,12 @@ def shown_recent(
 
 
 def _reachable(said: Sequence[Message], budget: int) -> Sequence[Message]:
-    """Return as many of the newest messages as fit a budget if each takes the least: its wrapping and a role."""
-    return said[-reach(budget) :]
+    """Return as many of the newest messages as fit a budget if each takes the least: its wrapping and a role.
+
+    The newest turn is among them from its user message on, however long it is.
+    """
+    opening = next((at for at in range(len(said) - 1, -1, -1) if said[at].role == "user"), len(said))
+    return said[max(0, min(opening, len(said) - reach(budget))) :]
 
 
 def reach(budget: int) -> int:
