@@ -5,12 +5,18 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from seedbed_server.models import weights
 from seedbed_server.models.encoder import Encoder
 from tests.serving import Serving, serving
 
 MODELS_DIR = Path(os.environ.get("SEEDBED_MODELS_DIR", Path(__file__).parent.parent / "models" / "weights"))
+
+# The same examples on every run: what fails is the change under test. `HYPOTHESIS_PROFILE=explore` looks for new ones.
+settings.register_profile("same", derandomize=True, database=None, deadline=None)
+settings.register_profile("explore", deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
 
 @pytest.fixture(scope="session")
