@@ -66,7 +66,7 @@ def comparable(seed: Seed) -> Seed:
     return replace(seed, entries=entries, applied_seq=0)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 @given(transcript=transcripts(), pin=st.sampled_from(["", PIN, "Be brief. " * 40]), readings=readings)
 def test_seeds_are_the_same_in_process_and_served(
     served: Serving, transcript: list[Message], pin: str, readings: list[tuple[Variant, int | None]]
@@ -86,7 +86,7 @@ def test_seeds_are_the_same_in_process_and_served(
         assert budget is None or mine.tokens <= budget
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     text=st.one_of(hostile, st.text("\u2800\u3164\u200b \x00\x1b\u00ad\ufe0f\U0001fae8a", max_size=3)),
     name=st.sampled_from(["", "Maya"]),

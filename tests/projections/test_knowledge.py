@@ -227,7 +227,7 @@ async def test_what_held_and_was_known_when(room: Room) -> None:
     room.say("Maya | moved to | Berlin", 5)
     await room.settled()
     noon = datetime(2024, 1, 3, 12, tzinfo=UTC).timestamp()
-    for graph in (await room.graphs.as_of(1, valid_at=noon), await room.graphs.as_of(1, known_at=noon)):
+    for graph in (await room.graphs.as_of(1, valid_at=noon), await room.graphs.as_of(1, upto_seq=1)):
         assert [(f.predicate, f.object) for f in graph.facts.values()] == [("lives in", "Paris")]
         assert all(f.current for f in graph.facts.values())
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from seedbed.frame import clean_name
 from seedbed.seeds import Item, Shown
 from seedbed.variants import Entity as EntityVariant
 from seedbed.variants import KnowledgeGraph
@@ -65,7 +66,7 @@ class KnowledgePart:
         ask = view.ask
         if ask.valid_at is None and ask.known_at is None:
             return await self.graphs.get(view.key)
-        return await self.graphs.as_of(view.key, valid_at=_seconds(ask.valid_at), known_at=_seconds(ask.known_at))
+        return await self.graphs.as_of(view.key, valid_at=_seconds(ask.valid_at), upto_seq=view.upto_seq)
 
     async def _asked_about(self, view: View, graph: MemoryGraph) -> list[Entity]:
         """Whom the query names; when it names nobody, who was spoken of, and spoke, last."""
@@ -128,7 +129,7 @@ def _note_item(entity: Entity, facts: Sequence[Fact], alive: dict[int, str], ran
     return Item(
         origin="entity",
         kind="note",
-        text=f"{entity.name} ({entity.type}){': ' if said else ''}{'; '.join(said)}",
+        text=f"{clean_name(entity.name)} ({entity.type}){': ' if said else ''}{'; '.join(said)}",
         time=datetime.fromtimestamp(entity.last_seen, UTC),
         score=1.0 / (rank + 1),
         source_ids=_ids(entity.seqs, alive),

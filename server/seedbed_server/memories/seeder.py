@@ -65,7 +65,8 @@ class Seeder:
             [part for part in variant.parts if isinstance(part, Variant)] if isinstance(variant, Hybrid) else [variant]
         )
         answers = await self._show_all(view, parts)
-        seed = pack(record.system, [answer.shown for answer in answers], view.budget)
+        # Counting tokens of large texts takes a while: not on the event loop.
+        seed = await asyncio.to_thread(pack, record.system, [answer.shown for answer in answers], view.budget)
         if _is_large(seed) and seed_to_proto(seed).ByteSize() > MOST_BYTES:
             raise too_large()
         applied = [answer.applied_seq for answer in answers if answer.applied_seq is not None]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from seedbed.frame import clean_name
 from seedbed_server.models.vocabulary import relation
 from seedbed_server.projections.triples import Fact
 
@@ -14,6 +17,7 @@ _MODAL = {"planned": "plans to", "possible": "may"}
 
 def sentence(fact: Fact) -> str:
     """Return the fact as a clause in the third person, without a full stop."""
+    fact = replace(fact, subject=clean_name(fact.subject), object=clean_name(fact.object))
     first, _, rest = fact.predicate.partition(" ")
     if relation(fact.predicate) or first == "favorite":
         return _belonging(fact)

@@ -71,7 +71,7 @@ class SummaryPart:
             return Answer(Shown("summary_buffer", recent=tail, truncated=True))
         found, complete = await self._covering(view, hidden[-1], view.upto_seq)
         items = _items("summary_buffer", found, share)
-        cut_short = found is not None and any(item.text != found.text for item in items)
+        cut_short = found is not None and "".join(item.text for item in items) != found.text
         return Answer(Shown("summary_buffer", items, tail, degraded=not complete, truncated=cut_short))
 
     async def _covering(self, view: View, seq: int, upto: int) -> tuple[Checkpoint | None, bool]:
@@ -116,7 +116,9 @@ def _items(origin: str, found: Checkpoint | None, max_tokens: int | None) -> tup
     if found is None or not found.text:
         return ()
     item = Item(origin, "summary", found.text, source_ids=found.source_ids)
-    return (item if max_tokens is None else _within(item, max_tokens),)
+    if max_tokens is not None:
+        item = _within(item, max_tokens)
+    return (item,) if item.text else ()
 
 
 def _within(item: Item, max_tokens: int) -> Item:

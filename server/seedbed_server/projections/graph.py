@@ -14,7 +14,7 @@ import numpy as np
 
 from seedbed_server.projections.analysis import normalise
 from seedbed_server.projections.entities import Entities, Entity
-from seedbed_server.projections.knowledge import ClaimRow, Knowledge, Known
+from seedbed_server.projections.knowledge import ClaimRow, Knowledge, Known, MentionRow
 from seedbed_server.projections.names import canonical
 from seedbed_server.projections.pagerank import pagerank
 from seedbed_server.projections.triples import Fact, circle, resolve
@@ -249,16 +249,15 @@ class Graphs:
     async def _load(self, key: int) -> MemoryGraph:
         return await asyncio.to_thread(_made_of, await self._knowledge.load(key))
 
-    async def as_of(self, key: int, *, valid_at: float | None = None, known_at: float | None = None) -> MemoryGraph:
-        """Return the graph at a moment of the world, from what was recorded by a moment (seconds since 1970)."""
+    async def as_of(self, key: int, *, valid_at: float | None = None, upto_seq: int | None = None) -> MemoryGraph:
+        """Return the graph at a moment of the world (seconds since 1970), from the messages up to ``upto_seq``."""
         known = await self._knowledge.load(key)
-        claims = [
-            claim
-            for claim in known.claims
-            if (valid_at is None or claim.said_at <= valid_at) and (known_at is None or claim.recorded_at <= known_at)
-        ]
-        seqs = {claim.seq for claim in claims}
-        mentions = [m for m in known.mentions if m.seq in seqs or valid_at is None or m.said_at <= valid_at]
+
+        def counts(row: ClaimRow | MentionRow) -> bool:
+            return (valid_at is None or row.said_at <= valid_at) and (upto_seq is None or row.seq <= upto_seq)
+
+        claims = [claim for claim in known.claims if counts(claim)]
+        mentions = [mention for mention in known.mentions if counts(mention)]
         return await asyncio.to_thread(_made_of, replace(known, mentions=mentions, claims=claims))
 
     def _trim(self) -> None:

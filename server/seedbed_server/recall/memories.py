@@ -33,6 +33,8 @@ T = TypeVar("T")
 # projection has them, and the answer is marked as degraded.
 TAIL_ENCODED = 32
 TAIL_CHARACTERS = 32_768
+# How long a search waits for the vectors of a memory, in seconds; the largest load in less.
+PATIENCE = 15.0
 _PAGE = 1000
 _PAGE_BYTES = 8 * 2**20
 
@@ -141,14 +143,18 @@ class HotMemories:
     async def _catch_up_vectors(self, memory: HotMemory) -> bool:
         """Load what is applied, encode a short tail; False when some vectors are missing."""
         try:
-            applied = min(self._progress.applied(memory.key).get("vectors", 0), memory.words_upto)
-            if memory.vectors_upto < applied:
-                loaded = await self._vectors.load(memory.key, memory.vectors_upto)
-                chunks = np.split(loaded.matrix, loaded.offsets[1:-1])
-                await undivided(partial(memory.add_vectors, loaded.seqs.tolist(), chunks, applied))
-            return await self._encode_tail(memory)
-        except PartUnavailableError:
+            async with asyncio.timeout(PATIENCE):
+                return await self._vectors_of(memory)
+        except (PartUnavailableError, TimeoutError):
             return False
+
+    async def _vectors_of(self, memory: HotMemory) -> bool:
+        applied = min(self._progress.applied(memory.key).get("vectors", 0), memory.words_upto)
+        if memory.vectors_upto < applied:
+            loaded = await self._vectors.load(memory.key, memory.vectors_upto)
+            chunks = np.split(loaded.matrix, loaded.offsets[1:-1])
+            await undivided(partial(memory.add_vectors, loaded.seqs.tolist(), chunks, applied))
+        return await self._encode_tail(memory)
 
     async def _encode_tail(self, memory: HotMemory) -> bool:
         """Encode what no projection has applied yet; False when that is too much for a search to wait for."""

@@ -27,6 +27,10 @@ Vector = npt.NDArray[np.float32]
 MOST_BYTES = 12 * 2**20
 
 
+# How long a search waits for the query's vector, in seconds: an encoder that hangs is no reason to find nothing.
+PATIENCE = 5.0
+
+
 @dataclass(frozen=True, slots=True)
 class Search:
     """What to look for: at most ``k`` messages, of ``session`` if it is set, with a seq of at most ``upto_seq``."""
@@ -115,8 +119,9 @@ class Recall:
 
     async def _encode(self, query: str) -> Vector | None:
         try:
-            vector: Vector = (await self.encoder.encode_queries([query]))[0]
-        except PartUnavailableError:
+            async with asyncio.timeout(PATIENCE):
+                vector: Vector = (await self.encoder.encode_queries([query]))[0]
+        except (PartUnavailableError, TimeoutError):
             return None
         return vector
 

@@ -160,7 +160,7 @@ class KnowledgeServicer(KnowledgeServiceServicer):
         return record, await self.graphs.as_of(
             record.key,
             valid_at=None if valid_at is None else valid_at.timestamp(),
-            known_at=None if known_at is None else known_at.timestamp(),
+            upto_seq=None if known_at is None else await self.log.seq_at(record.key, known_at),
         )
 
     async def _alive(self, record: MemoryRecord, seqs: Collection[int]) -> dict[int, Message]:
