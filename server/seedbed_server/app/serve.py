@@ -15,12 +15,17 @@ from seedbed_server.app.settings import Settings, SettingsError, models_dir
 from seedbed_server.errors import StorageFullError, StorageUnavailableError
 from seedbed_server.models.weights import WeightsError, require
 
+# Matrices here are small: a second thread of the algebra library would burn a processor waiting, and holds memory.
+# The library reads this once, when NumPy is imported; the model processes have settings of their own.
+_ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+
 
 def run(settings: Settings, ready_fd: int | None, console: Console) -> int:
     """Run the server until it is told to stop; returns the exit code."""
     # What people wrote is for the user of the server alone; the children inherit it.
     os.umask(0o077)
     configure(settings.log_format)
+    os.environ.update(_ONE_THREAD)
     try:
         with ThreadPoolExecutor(1) as beside:
             verified = beside.submit(require, models_dir(settings))
