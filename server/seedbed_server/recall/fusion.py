@@ -6,6 +6,7 @@ message, and its parts add up to it exactly:
 
     dense      cosine of the query and the message in its context
     lexical    share of the query's weight that the message and its context hold
+    exact      share of the query's identifiers that the message itself holds
     speaker    the query names the one who spoke
     role       long-winded assistants without a name repeat what others said
 
@@ -24,6 +25,7 @@ from seedbed_server.recall.layout import Floats, Mask, Rows
 
 DENSE = 1.0
 LEXICAL = 2.0
+EXACT = 1.0  # an identifier outweighs what neighbours and other words can give
 SPEAKER = 0.10
 ROLE = -0.15
 
@@ -39,11 +41,15 @@ class LegScores:
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """The best rows, their fused scores, and what each leg gave; shapes (k,)."""
+    """The best rows, their fused scores, and what each leg gave; shapes (k,).
+
+    ``related`` is False when no row at all is about what was asked.
+    """
 
     rows: Rows
     fused: Floats
     legs: Mapping[str, LegScores]
+    related: bool = True
 
 
 def fuse(legs: Mapping[str, tuple[Floats, float]], alive: Mask, k: int) -> Scores:

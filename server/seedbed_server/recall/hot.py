@@ -183,6 +183,10 @@ class HotMemory:
             np.maximum.at(cosines, self._chunk_rows.view, (self._chunks.view @ query).astype(np.float64))
         return cosines
 
+    def own_cosines(self, query: Matrix) -> Floats:
+        """Cosine of the query, shape (dimensions,), with each row on its own; shape (n,)."""
+        return (self._own.view @ query).astype(np.float64)
+
     def named(self, terms: Sequence[str]) -> Mask:
         """Which rows are spoken by somebody whom the query's terms name; shape (n,)."""
         asked = frozenset(terms)
