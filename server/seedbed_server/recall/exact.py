@@ -24,7 +24,7 @@ from seedbed_server.recall.stopwords import STOPPED
 # What is named exactly in more than one message in twenty, or in four of a small memory, is no longer rare.
 _SHARE = 20
 _FEW = 3
-# "ord-48213-k", "v2.1", "0x80070057", "7319", "1234-5678"; not what counts or dates: "18th", "9:30", "12-week", "50/50".
+# "ord-48213-k", "v2.1", "0x80070057", "7319", "1234-5678"; not what counts or dates: "18th", "9:30", "12-week".
 _IDENTIFIER = re.compile(r"(?=.*\d)(?:[^\W\d_](?=.{2}).*|\d+[^\W\d_].*\d.*|\d{4,}|(?:[-.]?\d){7,})")
 _BEFORE_SENTENCE = re.compile(r"[.!?:;\"“]\s*$|^\s*$")
 # At most so many of each are looked for: a query may be a whole page.
@@ -62,13 +62,13 @@ class Exact:
             holding = alive.copy()
             for term in name:
                 holding &= postings.holding(term)
-            if np.count_nonzero(holding) <= _FEW:
+            if int(holding.sum()) <= _FEW:
                 found |= holding
         return found
 
 
 def _rare(holding: Mask, alive: Mask) -> Mask | None:
-    return holding if np.count_nonzero(holding) <= max(_FEW, np.count_nonzero(alive) // _SHARE) else None
+    return holding if int(holding.sum()) <= max(_FEW, int(alive.sum()) // _SHARE) else None
 
 
 def exact_terms(query: str) -> Exact:

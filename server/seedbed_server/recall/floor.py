@@ -21,7 +21,7 @@ _ONE = 0.18
 _BY_LOG = 0.04
 # The name of a speaker stands before each of their messages, and so draws the query to all of them.
 _NAMED = 0.05
-# A message that itself holds so much of a query is related, whatever the vectors say: a word asked for alone, above all.
+# A message that itself holds so much of a query is related, whatever the vectors say: one word asked for alone, say.
 _MOST_WORDS = 0.7
 
 
