@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 from concurrent.futures import ThreadPoolExecutor
 
@@ -29,8 +30,7 @@ def run(settings: Settings, ready_fd: int | None, console: Console) -> int:
     try:
         with ThreadPoolExecutor(1) as beside:
             verified = beside.submit(require, models_dir(settings))
-            from seedbed_server.app import lifecycle  # noqa: F401 - takes as long as the hashing of all model files
-
+            _import()  # takes longer than the hashing of all model files
             verified.result()
         return _run(settings, ready_fd, console)
     except WeightsError as error:
@@ -45,6 +45,15 @@ def run(settings: Settings, ready_fd: int | None, console: Console) -> int:
         )
     except OSError as error:
         return _fail(console, STORAGE, "The data directory cannot be used.", f"{error.strerror}: {error.filename}")
+
+
+def _import() -> None:
+    """Import the server. Nothing of it becomes garbage, so no collection looks for any: neither now nor ever after."""
+    gc.disable()
+    from seedbed_server.app import lifecycle  # noqa: F401
+
+    gc.freeze()
+    gc.enable()
 
 
 def _run(settings: Settings, ready_fd: int | None, console: Console) -> int:
