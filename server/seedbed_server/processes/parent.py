@@ -53,6 +53,8 @@ class Child:
 
     ``target`` is ``"package.module:factory"`` and ``settings`` what the factory is
     given. The process is spawned, never forked: the libraries in it hang after a fork.
+    ``niceness`` is how far it gives way to the process that answers calls, where
+    they compete for processors.
 
     ``state``, ``restarts`` and ``detail`` (a fixed sentence) say how it stands;
     ``info`` is what the worker said of itself when it was last ready.
@@ -67,6 +69,7 @@ class Child:
         boot_timeout: float = 120.0,
         stall_timeout: float = 60.0,
         threads: int = 1,
+        niceness: int = 0,
     ) -> None:
         self.name = name
         self.state: State = "down"
@@ -78,6 +81,7 @@ class Child:
         self._boot_timeout = boot_timeout
         self._stall_timeout = stall_timeout
         self._threads = threads
+        self._niceness = niceness
         self._ids = itertools.count(1)
         self._pending: dict[int, asyncio.Future[Any]] = {}
         self._ready = asyncio.Event()
@@ -199,7 +203,7 @@ class Child:
         try:
             async with asyncio.timeout(self._boot_timeout):
                 reader = await self._spawn()
-                self._send({"settings": self._settings})
+                self._send({"settings": self._settings, "niceness": self._niceness})
                 if not self._accept(await _read(reader)):
                     return
             watch = asyncio.create_task(self._watch(), name=f"watch {self.name}")

@@ -68,6 +68,7 @@ _LATIN = re.compile(r"[a-z\u00df-\u024f\u1e00-\u1eff'0-9]+")
 # Endings that English ties to a word by an apostrophe; the stemmer knows them.
 _CONTRACTION = re.compile(r"[^\W\d_]+'(?:s|t|d|m|ll|re|ve)")
 _INVISIBLE = dict.fromkeys(point for point, category in enumerate(_CATEGORIES) if category == "Cf")
+del _CATEGORIES  # a megabyte
 _CLEAN: dict[int, str | None] = _INVISIBLE | {0x200B: " ", 0x2019: "'", 0x2018: "'", 0x2BC: "'", 0xFF07: "'"}
 _BARE = str.maketrans({"ł": "l", "ø": "o", "đ": "d", "æ": "ae", "œ": "oe", "\u0131": "i", "ð": "d", "þ": "th"})
 _ACCENTED = re.compile(r"[^\x00-\x7f]")
