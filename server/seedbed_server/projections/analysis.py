@@ -53,8 +53,8 @@ _HAN = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u309f\u30a0-\u30ff\u3100-\u312f\u31f0-\u31ff\uac00-\ud7af" + _HAN
 )
-# Letters and digits of all other scripts, with their marks. Each run is taken in one step and never given back: a step for each character
-# would hold every other thread for seconds over a megabyte without a space.
+# Letters and digits of all other scripts, with their marks. Each run is taken in one step and never given back: a step
+# for each character would hold every other thread for seconds over a megabyte without a space.
 WORD = rf"[^\W_{_UNSPACED}]++(?:[{MARKS}]++[^\W_{_UNSPACED}]*+)*+"
 RUN = rf"(?=\w)[{_UNSPACED}](?:(?=[\w{MARKS}])[{_UNSPACED}{MARKS}])*+"
 TOKEN = re.compile(

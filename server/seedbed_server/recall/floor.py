@@ -13,8 +13,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from seedbed_server.recall.layout import Floats, Mask
+from seedbed_server.recall.layout import Floats, Layout, Mask
 from seedbed_server.recall.postings import Postings
+from seedbed_server.recall.stopwords import is_unspaced, without_hiragana
 
 # The best of n unrelated messages is the higher the more there are: like a maximum of n draws, by the logarithm of n.
 _ONE = 0.18
@@ -23,6 +24,9 @@ _BY_LOG = 0.04
 _NAMED = 0.05
 # A message that itself holds so much of a query is related, whatever the vectors say: one word asked for alone, say.
 _MOST_WORDS = 0.7
+# Of a script without spaces the terms are characters and their pairs, and vectors say nothing: this share of them, in a
+# message and those around it, makes it related.
+_CHARACTERS = 0.10
 
 
 def height(messages: int, *, names_speaker: bool) -> float:
@@ -39,6 +43,9 @@ def reached(cosines: Floats, lexical: Floats, alive: Mask, floor: float) -> bool
     return bool(np.any((cosines + lexical / 2 >= floor) & alive))
 
 
-def holds_enough(postings: Postings, terms: Sequence[str], alive: Mask) -> Mask:
-    """Which messages alive themselves hold so much of the query that they are related to it; shape (n,)."""
-    return (postings.coverage(terms, alive) >= _MOST_WORDS) & alive
+def holds_enough(postings: Postings, terms: Sequence[str], layout: Layout) -> Mask:
+    """Which messages alive hold so much of the query that they are related to it by that alone; shape (n,)."""
+    enough = postings.coverage(terms, layout.alive) >= _MOST_WORDS
+    if is_unspaced(terms):
+        enough |= postings.score(without_hiragana(terms), layout) >= _CHARACTERS
+    return enough & layout.alive

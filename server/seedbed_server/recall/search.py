@@ -21,7 +21,7 @@ from seedbed_server.recall.fusion import DENSE, EXACT, LEXICAL, ROLE, SPEAKER, S
 from seedbed_server.recall.hot import HotMemory
 from seedbed_server.recall.layout import Floats, Layout, Mask
 from seedbed_server.recall.memories import HotMemories, Progress, undivided
-from seedbed_server.recall.stopwords import query_terms
+from seedbed_server.recall.stopwords import is_unspaced, query_terms
 
 Vector = npt.NDArray[np.float32]
 
@@ -110,7 +110,7 @@ class Recall:
         terms = query_terms(search.query)
         if not terms or record.last_seq == 0:
             return Ranking((), applied_seq)
-        encoding = asyncio.create_task(self._encode(search.query))
+        encoding = asyncio.create_task(self._encode(search.query, terms))
         try:
             async with self.hot.current(record) as (memory, _):  # the words, while the query is encoded
                 words = await undivided(partial(_match, memory, terms, search))
@@ -126,7 +126,10 @@ class Recall:
         hits = await self._read(record, seqs, scores)
         return Ranking(hits, applied_seq, degraded)
 
-    async def _encode(self, query: str) -> Vector | None:
+    async def _encode(self, query: str, terms: Sequence[str]) -> Vector | None:
+        """The query's vector; none at all of a script that the encoder does not know; None without the encoder."""
+        if is_unspaced(terms):
+            return np.zeros(self.encoder.dimensions, dtype=np.float32)
         try:
             async with asyncio.timeout(PATIENCE):
                 vector: Vector = (await self.encoder.encode_queries([query]))[0]
@@ -163,7 +166,7 @@ def _match(memory: HotMemory, terms: Sequence[str], search: Search) -> _Words:
         "role": (memory.generic_assistant.astype(np.float64), ROLE),
     }
     certain = (identified > 0) | exact.named(memory.postings, layout.alive)
-    certain |= holds_enough(memory.postings, terms, layout.alive)
+    certain |= holds_enough(memory.postings, terms, layout)
     return _Words(memory, len(memory), terms, layout, legs, certain)
 
 
