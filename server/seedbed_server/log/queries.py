@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from itertools import accumulate
@@ -14,7 +14,7 @@ from seedbed_server.errors import MemoryNotFoundError
 from seedbed_server.log import rows
 from seedbed_server.log.connection import Connection, Statement
 from seedbed_server.log.lookups import named, one_of, portions
-from seedbed_server.log.records import Erasure, Head, MemoryRecord
+from seedbed_server.log.records import Erasure, Head, MemoryRecord, Page, Pages
 from seedbed_server.log.schema import erasure, head, memory, message
 
 _m = message.c
@@ -47,6 +47,8 @@ _ERASURES = Statement(
     .order_by(erasure.c.id)
     .limit(bindparam("limit"))
 )
+_NEWEST_ERASURE = Statement(select(func.max(erasure.c.id)))
+_LAST_SEQ = Statement(select(head.c.last_seq).where(head.c.memory_key == bindparam("key")))
 _SEQS = Statement(select(_m.seq).where(_m.memory_key == bindparam("key"), _m.seq > bindparam("after")).order_by(_m.seq))
 _OF_SESSION = _m.session == bindparam("session")
 _PAGE = _MESSAGE.where(_m.seq > bindparam("after")).order_by(_m.seq).limit(bindparam("limit"))
@@ -123,6 +125,29 @@ def tail(
         values["limit"] = _fitting(sizes, max_bytes)
         cut = values["limit"] < len(sizes)
     return _messages(c, _TAIL, _TAIL_SESSION, session, **values)[::-1], cut
+
+
+def pages(c: Connection, after: Mapping[int, int], share: int, limit: int, reach: int, max_bytes: int) -> Pages:
+    """Return what follows ``after`` in several memories, in their order, until it is enough.
+
+    Enough are ``limit`` messages, or ``max_bytes``. Each memory has at most
+    ``share`` of them, and ``reach`` before them; the first has at least one.
+    """
+    found: dict[int, Page] = {}
+    for key, seq in after.items():
+        if max_bytes <= 0 or limit <= 0:
+            break
+        known = c.one(_LAST_SEQ, key=key)
+        if known is None:
+            found[key] = Page(None, (), ())
+            continue
+        messages = read(c, key, "", seq, min(share, limit), max_bytes)
+        before = by_seqs(c, key, range(max(1, seq - reach + 1), seq + 1)) if messages and reach else {}
+        found[key] = Page(known[0], tuple(messages), tuple(before[at] for at in sorted(before)))
+        limit -= len(messages)
+        max_bytes -= sum(len(message.text) + _BESIDES for message in messages)
+    newest = c.one(_NEWEST_ERASURE)
+    return Pages(found, newest[0] or 0 if newest else 0)
 
 
 def seq_at(c: Connection, key: int, recorded_at: datetime) -> int:
