@@ -7,6 +7,7 @@ message, and its parts add up to it exactly:
     dense      cosine of the query and the message in its context
     lexical    share of the query's weight that the message and its context hold
     exact      share of the query's identifiers that the message itself holds
+    time       the query speaks of the time at which the message was said
     speaker    the query names the one who spoke
     role       long-winded assistants without a name repeat what others said
 
@@ -26,6 +27,7 @@ from seedbed_server.recall.layout import Floats, Mask, Rows
 DENSE = 1.0
 LEXICAL = 2.0
 EXACT = 1.0  # an identifier outweighs what neighbours and other words can give
+TIME = 0.15
 SPEAKER = 0.10
 ROLE = -0.15
 

@@ -61,13 +61,17 @@ class Growing:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What recall keeps of a message: ``name`` holds the terms of the speaker's name, ``terms`` all others."""
+    """What recall keeps of a message: ``name`` holds the terms of the speaker's name, ``terms`` all others.
+
+    ``time`` is when it was said, in seconds since 1970, if that is known.
+    """
 
     seq: int
     session: str
     role: str
     name: tuple[str, ...]
     terms: tuple[str, ...]
+    time: float | None = None
 
 
 class HotMemory:
@@ -90,6 +94,7 @@ class HotMemory:
         self._name_of = Growing(np.intp)
         self._names: dict[tuple[str, ...], int] = {}
         self._generic_assistant = Growing(np.bool_)
+        self._times = Growing(np.float64)
         self._own = Growing(np.float32, dimensions)
         self._context = Growing(np.float32, dimensions)
         self._chunks = Growing(np.float32, dimensions)
@@ -102,9 +107,9 @@ class HotMemory:
     @property
     def nbytes(self) -> int:
         """Roughly the bytes held."""
-        by_row = (self._seqs, self._session_of, self._name_of, self._generic_assistant, self._own, self._context)
-        by_chunk = (self._chunks, self._chunk_rows)
-        return self.postings.nbytes + sum(held.nbytes for held in (*by_row, *by_chunk))
+        by_row = (self._seqs, self._session_of, self._name_of, self._generic_assistant, self._times)
+        vectors = (self._own, self._context, self._chunks, self._chunk_rows)
+        return self.postings.nbytes + sum(held.nbytes for held in (*by_row, *vectors))
 
     @property
     def seqs(self) -> npt.NDArray[np.int64]:
@@ -121,6 +126,7 @@ class HotMemory:
         self._session_of.extend([self._sessions.setdefault(row.session, len(self._sessions)) for row in rows])
         self._name_of.extend([self._names.setdefault(row.name, len(self._names)) for row in rows])
         self._generic_assistant.extend([row.role == "assistant" and _is_generic(row.name) for row in rows])
+        self._times.extend([np.nan if row.time is None else row.time for row in rows])
         empty = np.zeros((len(rows), self._own.view.shape[1]), dtype=np.float32)
         self._own.extend(empty)
         self._context.extend(empty)
@@ -192,6 +198,11 @@ class HotMemory:
         asked = frozenset(terms)
         hit = [code for name, code in self._names.items() if not _is_generic(name) and asked.intersection(name)]
         return np.isin(self._name_of.view, hit)
+
+    @property
+    def times(self) -> Floats:
+        """When each row was said, in seconds since 1970; NaN where that is not known; shape (n,)."""
+        return self._times.view
 
     @property
     def generic_assistant(self) -> Mask:

@@ -17,11 +17,12 @@ from seedbed_server.log import Log, MemoryRecord
 from seedbed_server.models.encoder import Encoder
 from seedbed_server.recall.exact import exact_terms
 from seedbed_server.recall.floor import height, holds_enough, reached
-from seedbed_server.recall.fusion import DENSE, EXACT, LEXICAL, ROLE, SPEAKER, Scores, fuse
+from seedbed_server.recall.fusion import DENSE, EXACT, LEXICAL, ROLE, SPEAKER, TIME, Scores, fuse
 from seedbed_server.recall.hot import HotMemory
 from seedbed_server.recall.layout import Floats, Layout, Mask
 from seedbed_server.recall.memories import HotMemories, Progress, undivided
 from seedbed_server.recall.stopwords import is_unspaced, query_terms
+from seedbed_server.recall.times import within
 
 Vector = npt.NDArray[np.float32]
 
@@ -162,6 +163,7 @@ def _match(memory: HotMemory, terms: Sequence[str], search: Search) -> _Words:
     legs = {
         "lexical": (memory.postings.score(terms, layout), LEXICAL),
         "exact": (identified, EXACT),
+        "time": (within(search.query, memory.times, layout.alive), TIME),
         "speaker": (named.astype(np.float64), SPEAKER),
         "role": (memory.generic_assistant.astype(np.float64), ROLE),
     }

@@ -805,9 +805,12 @@ class RecallResponse(google.protobuf.message.Message):
     degraded: builtins.bool
     """Some leg could not answer in full; `degraded_legs` names it."""
     below_floor: builtins.int
-    """How many candidates fell just below the floor."""
+    """How many of the best candidates were withheld, since none reached the floor
+    above which a message is about what was asked: an honest nothing. 0 when
+    there are hits.
+    """
     best_below_floor: builtins.float
-    """The best score below the floor; 0 when there is none."""
+    """The best score among those withheld; 0 when there is none."""
     @property
     def hits(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Hit]:
         """The hits, best first."""
@@ -872,7 +875,9 @@ class LegScore(google.protobuf.message.Message):
     CONTRIBUTION_FIELD_NUMBER: builtins.int
     RANK_FIELD_NUMBER: builtins.int
     leg: builtins.str
-    """The leg: "dense", "lexical", "speaker", "role", and others as they come."""
+    """The leg: "dense", "lexical", "exact", "time", "speaker", "role", and others
+    as they come.
+    """
     raw: builtins.float
     """The leg's own score: a cosine, a BM25 value."""
     contribution: builtins.float
