@@ -165,3 +165,14 @@ async def test_a_speaker_with_the_name_of_a_function_word_is_named(room: Room) -
     for query, named in (("And what did Will see?", {"Will"}), ("Will they come, what did they see?", set())):
         hits = (await room.search("will", query)).hits
         assert {hit.message.name for hit in hits for leg in hit.legs if leg.name == "speaker" and leg.raw} == named
+
+
+async def test_a_question_asked_again_and_again_does_not_crowd_out_its_answer(room: Room) -> None:
+    """Of messages in the same words one is found, when only distinct ones are wanted; negated, they are not the same."""
+    asked = ("What is the code of the bicycle lock?", "what is the code of the bicycle lock", "It is 4-4-1.")
+    await room.write("again", *asked * 9, "It is not 4-4-1.")
+    everything = texts(await room.search("again", asked[0], k=4))
+    assert {text.casefold().rstrip("?") for text in everything} == {asked[1]}
+    found = texts(await room.search("again", asked[0], k=4, distinct=True))
+    assert len(found) == 3
+    assert {"It is 4-4-1.", "It is not 4-4-1."} < set(found)

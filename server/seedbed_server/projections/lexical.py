@@ -15,6 +15,8 @@ from seedbed_server.projections.derived import Derived
 
 Row = tuple[int, int, str, str, str, str, float | None]
 _RULES = 3  # of what is a message's terms
+DAY_TERMS = 3
+"""The terms of a message whose time is known end with these of its day."""
 
 
 class TermRow(NamedTuple):

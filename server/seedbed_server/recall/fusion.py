@@ -21,6 +21,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from seedbed_server.recall.layout import Floats, Mask, Rows
 
@@ -54,22 +55,42 @@ class Scores:
     related: bool = True
 
 
-def fuse(legs: Mapping[str, tuple[Floats, float]], alive: Mask, k: int) -> Scores:
+def fuse(
+    legs: Mapping[str, tuple[Floats, float]], alive: Mask, k: int, gists: npt.NDArray[np.int64] | None = None
+) -> Scores:
     """Return the ``k`` best rows alive, best first; equal ones newest first.
 
-    ``legs`` are raw scores of shape (n,) with their weights.
+    ``legs`` are raw scores of shape (n,) with their weights. Of rows with the same
+    one of ``gists``, shape (n,), only the best is returned.
     """
     fused = np.zeros(len(alive))
     for raw, weight in legs.values():
         fused += weight * raw
-    rows = np.flatnonzero(alive)
+    best = _best(fused, np.flatnonzero(alive), k) if gists is None else _distinct(fused, alive, k, gists)
+    shown = {name: _leg(raw, weight, alive, best) for name, (raw, weight) in legs.items()}
+    return Scores(best, fused[best], shown)
+
+
+def _best(fused: Floats, rows: Rows, k: int) -> Rows:
     if len(rows) > k > 0:
         # All that tie with the last one are kept for the exact order below.
         last = np.partition(fused[rows], len(rows) - k)[len(rows) - k]
         rows = rows[fused[rows] >= last]
-    best = rows[np.lexsort((-rows, -fused[rows]))][:k]
-    shown = {name: _leg(raw, weight, alive, best) for name, (raw, weight) in legs.items()}
-    return Scores(best, fused[best], shown)
+    best: Rows = rows[np.lexsort((-rows, -fused[rows]))][:k]
+    return best
+
+
+def _distinct(fused: Floats, alive: Mask, k: int, gists: npt.NDArray[np.int64]) -> Rows:
+    """The best rows of different gists: looked for among more and more of the best, until there are enough."""
+    rows = np.flatnonzero(alive)
+    among = 4 * k
+    while True:
+        best = _best(fused, rows, among)
+        _, first = np.unique(gists[best], return_index=True)
+        if len(first) >= k or among >= len(rows):
+            distinct: Rows = best[np.sort(first)][:k]
+            return distinct
+        among *= 8
 
 
 def _leg(raw: Floats, weight: float, alive: Mask, best: Rows) -> LegScores:

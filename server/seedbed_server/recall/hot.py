@@ -6,6 +6,7 @@ erasure drops the whole hot memory, and it is loaded again.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from seedbed_server.projections import analysis
+from seedbed_server.projections.lexical import DAY_TERMS
 from seedbed_server.recall.layout import WEIGHTS, Floats, Layout, Mask, Rows
 from seedbed_server.recall.postings import Postings
 
@@ -73,6 +75,13 @@ class Row:
     terms: tuple[str, ...]
     time: float | None = None
 
+    @property
+    def gist(self) -> int:
+        """Equal for messages of one speaker in the same words, whatever their case, marks, endings and day."""
+        said = self.terms if self.time is None else self.terms[:-DAY_TERMS]
+        digest = hashlib.blake2b("\n".join([*self.name, "", *said]).encode(), digest_size=8).digest()
+        return int.from_bytes(digest, signed=True)
+
 
 class HotMemory:
     """The arrays of one memory. Not safe for use from two threads at once.
@@ -95,6 +104,7 @@ class HotMemory:
         self._names: dict[tuple[str, ...], int] = {}
         self._generic_assistant = Growing(np.bool_)
         self._times = Growing(np.float64)
+        self._gists = Growing(np.int64)
         self._own = Growing(np.float32, dimensions)
         self._context = Growing(np.float32, dimensions)
         self._chunks = Growing(np.float32, dimensions)
@@ -107,7 +117,7 @@ class HotMemory:
     @property
     def nbytes(self) -> int:
         """Roughly the bytes held."""
-        by_row = (self._seqs, self._session_of, self._name_of, self._generic_assistant, self._times)
+        by_row = (self._seqs, self._session_of, self._name_of, self._generic_assistant, self._times, self._gists)
         vectors = (self._own, self._context, self._chunks, self._chunk_rows)
         return self.postings.nbytes + sum(held.nbytes for held in (*by_row, *vectors))
 
@@ -127,6 +137,7 @@ class HotMemory:
         self._name_of.extend([self._names.setdefault(row.name, len(self._names)) for row in rows])
         self._generic_assistant.extend([row.role == "assistant" and _is_generic(row.name) for row in rows])
         self._times.extend([np.nan if row.time is None else row.time for row in rows])
+        self._gists.extend([row.gist for row in rows])
         empty = np.zeros((len(rows), self._own.view.shape[1]), dtype=np.float32)
         self._own.extend(empty)
         self._context.extend(empty)
@@ -203,6 +214,11 @@ class HotMemory:
     def times(self) -> Floats:
         """When each row was said, in seconds since 1970; NaN where that is not known; shape (n,)."""
         return self._times.view
+
+    @property
+    def gists(self) -> npt.NDArray[np.int64]:
+        """Equal for rows that say the same; shape (n,)."""
+        return self._gists.view
 
     @property
     def generic_assistant(self) -> Mask:

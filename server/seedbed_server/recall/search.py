@@ -36,12 +36,16 @@ PATIENCE = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What to look for: at most ``k`` messages, of ``session`` if it is set, with a seq of at most ``upto_seq``."""
+    """What to look for: at most ``k`` messages, of ``session`` if it is set, with a seq of at most ``upto_seq``.
+
+    ``distinct`` leaves out those that say the same as one that is better, or as good and newer.
+    """
 
     query: str
     k: int
     session: str = ""
     upto_seq: int | None = None
+    distinct: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +181,7 @@ def _score(memory: HotMemory, words: _Words, vector: Vector | None, search: Sear
         words = _match(memory, words.terms, search)
     alive = words.layout.alive
     dense = np.zeros(len(memory)) if vector is None else memory.cosines(vector, words.layout)
-    scores = fuse({"dense": (dense, DENSE), **words.legs}, alive, search.k)
+    scores = fuse({"dense": (dense, DENSE), **words.legs}, alive, search.k, memory.gists if search.distinct else None)
     if vector is None:
         return scores
     return replace(scores, related=_is_related(memory, words, vector, dense))

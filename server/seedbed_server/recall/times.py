@@ -25,20 +25,17 @@ _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct",
 _DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 _NUMBERS = {
-    **{
-        word: at
-        for at, word in enumerate(
-            ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"], 1
-        )
-    },
-    "a": 1,
-    "an": 1,
-    "couple of": 2,
-    "a couple of": 2,
-    "few": 3,
-    "a few": 3,
-    "several": 4,
-}
+    "one": 1,
+    "two": 2,
+    "three": 3,
+    "four": 4,
+    "five": 5,
+    "six": 6,
+    "seven": 7,
+    "eight": 8,
+    "nine": 9,
+    "ten": 10,
+} | {"a": 1, "an": 1, "couple of": 2, "a couple of": 2, "few": 3, "a few": 3, "several": 4, "eleven": 11, "twelve": 12}
 _MOST = 4  # intervals of one query
 _WEEK = 7 * 86_400.0
 _READ = 1_000  # characters of a query that are read
@@ -120,7 +117,7 @@ def _of_season(said: dict[str, str | None], now: datetime) -> Interval:
     return begin, _later(begin, 3)
 
 
-def _of_year(said: dict[str, str | None], now: datetime) -> Interval:
+def _of_year(said: dict[str, str | None], _: datetime) -> Interval:
     return _span(datetime(int(said["year"] or 0), 1, 1, tzinfo=UTC), "year")
 
 
