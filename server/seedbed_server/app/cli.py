@@ -161,17 +161,17 @@ def import_(
     target: Target,
     memory: str,
     file: Annotated[
-        Path, typer.Argument(help="JSON Lines: role, content, and optionally id, session, name, time; or as exported.")
+        Path, typer.Argument(help="JSON Lines, a chat API's messages, or the conversations.json of ChatGPT or Claude.")
     ],
 ) -> None:
     """Import a conversation; repeating it stores nothing twice."""
-    from seedbed_server.app.transfer import BadLineError, import_file
+    from seedbed_server.app.transfer import BadFileError, import_file
 
     with target.client() as client:
         try:
             done = import_file(client.memory(memory), file, err)
-        except BadLineError as error:
-            err.print(f"[red]{file}[/red]: {error}; nothing after that line was read")
+        except BadFileError as error:
+            err.print(f"[red]{file}[/red]: {error}; nothing after that was read")
             raise typer.Exit(USAGE) from None
         except OSError as error:
             err.print(f"[red]{file}[/red] cannot be read: {error.strerror}")
