@@ -165,13 +165,9 @@ class Log:
         """Return the seqs of the messages of these ids that are alive; their bodies are not read."""
         return await self._readers.run(lambda c: queries.alive_ids(c, key, ids))
 
-    async def sizes(self, key: int, seqs: Sequence[int]) -> dict[int, int]:
-        """Return how many bytes the messages of these seqs take, of those alive; their bodies are not read."""
-        return await self._readers.run(lambda c: queries.sizes(c, key, seqs))
-
-    async def by_seqs(self, key: int, seqs: Sequence[int]) -> dict[int, Message]:
-        """Return the messages of these seqs that are alive."""
-        return await self._readers.run(lambda c: queries.by_seqs(c, key, seqs))
+    async def by_seqs(self, key: int, seqs: Sequence[int], *, max_bytes: int | None = None) -> dict[int, Message]:
+        """Return the messages of these seqs that are alive; with ``max_bytes``, of the first ones as many as fit it."""
+        return await self._readers.run(lambda c: queries.by_seqs(c, key, seqs, max_bytes))
 
     async def by_ids(self, key: int, ids: Sequence[str]) -> dict[str, Message]:
         """Return the messages of these ids that are alive."""
