@@ -42,7 +42,7 @@ from seedbed_server.models.manifest import models
 from seedbed_server.models.tagger import Tagger
 from seedbed_server.projections.analysis import is_blank
 from seedbed_server.projections.derived import Derived
-from seedbed_server.projections.graph import Graphs
+from seedbed_server.projections.graphs import Graphs
 from seedbed_server.projections.knowledge import Knowledge
 from seedbed_server.projections.lexical import Lexical
 from seedbed_server.projections.projector import Projector
@@ -122,7 +122,7 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
             limit_bytes=settings.hot_memory_mb * 1024 * 1024,
         )
         recall = Recall(truth, hot, projector, encoder)
-        graphs = Graphs(knowledge)
+        graphs = Graphs(knowledge, truth)
         seeder = Seeder(
             truth,
             VectorPart(recall),

@@ -111,7 +111,7 @@ def resolve(claims: Iterable[ClaimRow], retracted: Iterable[tuple[ClaimRow, floa
     return facts
 
 
-def circle(claim: ClaimRow) -> tuple[str, ...]:
+def circle(claim: ClaimRow | Fact) -> tuple[str, ...]:
     """Name the claims that a claim may end, or be ended by: facts of one circle follow from its claims alone."""
     slot = slot_of(claim.predicate)
     return (claim.subject_id, slot) if slot else (claim.subject_id, claim.predicate, claim.object_id)
