@@ -92,5 +92,5 @@ class ListLog:
     async def erasures(self, after_id: int, limit: int) -> list[Erasure]:
         return self.erased[after_id : after_id + limit]
 
-    async def decisions(self, key: int) -> list[Decision]:  # noqa: ARG002
+    async def decisions(self, key: int) -> list[Decision]:
         return []

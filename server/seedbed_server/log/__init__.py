@@ -1,10 +1,10 @@
 """The message log: the only truth of the server. Everything else is derived from it.
 
 ``Log`` is the whole surface. Behind it: ``writer`` (one thread, group commit),
-``readers`` (a small pool of snapshots), ``changes`` and ``queries`` (what is
-done inside a transaction; ``deciding`` for what users decide about facts), ``schema`` and ``migrations``, and one module per
-database for what only that database knows (``sqlite``). This is the only room
-that imports SQLAlchemy and Alembic.
+``readers`` (a small pool of snapshots), ``changes``, ``deciding`` and ``queries``
+(what is done inside a transaction), ``schema`` and ``migrations``, and one
+module per database for what only that database knows (``sqlite``). This is the
+only room that imports SQLAlchemy and Alembic.
 """
 
 from seedbed_server.log.decisions import Content, Decision, Merge, Retraction, Split, Statement

@@ -11,8 +11,9 @@ from datetime import datetime
 from seedbed.messages import Message
 from seedbed.variants import Variant
 from seedbed_server.errors import InvalidFieldError
-from seedbed_server.log import changes, deciding, decisions, queries, rows, storing
+from seedbed_server.log import changes, deciding, queries, rows, storing
 from seedbed_server.log.database import Database, database
+from seedbed_server.log.decisions import Content, Decision, Statement, digest
 from seedbed_server.log.migrate import prepare
 from seedbed_server.log.places import address
 from seedbed_server.log.readers import Readers
@@ -186,11 +187,11 @@ class Log:
         wanted = [rows.exact(one, f"message_ids[{i}]") for i, one in enumerate(ids)]
         return await self._writer.submit(lambda c: changes.forget(c, namespace, name, wanted))
 
-    async def decisions(self, key: int) -> builtins.list[decisions.Decision]:
+    async def decisions(self, key: int) -> builtins.list[Decision]:
         """Return what users decided about the memory's graph, in order."""
         return await self._readers.run(lambda c: deciding.read_all(c, key))
 
-    async def decide(self, namespace: str, name: str, content: decisions.Content) -> None:
+    async def decide(self, namespace: str, name: str, content: Content) -> None:
         """Store a decision that stands by itself: a merge, a split, a retraction. MemoryNotFoundError."""
         await self._writer.submit(lambda c: deciding.decide(c, namespace, name, content))
 
@@ -198,7 +199,7 @@ class Log:
         self,
         namespace: str,
         name: str,
-        statements: Sequence[tuple[decisions.Statement, Sequence[str]]],
+        statements: Sequence[tuple[Statement, Sequence[str]]],
         *,
         request_id: str = "",
     ) -> None:
@@ -212,7 +213,7 @@ class Log:
             for i, (said, ids) in enumerate(statements)
         ]
         request = rows.exact(request_id, "request_id")
-        seal = decisions.digest(known)
+        seal = digest(known)
         await self._writer.submit(lambda c: deciding.state(c, namespace, name, known, request, seal))
 
     @property

@@ -26,7 +26,7 @@ from seedbed_server.projections.knowledge import ClaimRow, Known
 from seedbed_server.projections.names import canonical
 from seedbed_server.projections.pagerank import pagerank
 from seedbed_server.projections.stated import Retractions, stated_claims
-from seedbed_server.projections.triples import Fact, circle, resolve
+from seedbed_server.projections.triples import Fact, circle, is_value, resolve
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -104,13 +104,8 @@ class MemoryGraph:
         """The fact with the names of its entities, where it was said with one that is merged into them."""
         if not self.identity:
             return fact
-        ends = {"subject": fact.subject_id, "object": fact.object_id}
-        named = {
-            end: self.entities.by_id[i].name
-            for end, i in ends.items()
-            if len(self.identity.members(i)) > 1 and i in self.entities.by_id
-        }
-        return replace(fact, **named) if named else fact
+        subject = self._name(fact.subject_id, fact.subject)
+        return replace(fact, subject=subject, object=self._name(fact.object_id, fact.object))
 
     def entities_in(self, text: str) -> list[Entity]:
         """The entities that a text names, in its order.
@@ -160,9 +155,23 @@ class MemoryGraph:
             self._newest_first[node] = found
         return found
 
-    def same_relation(self, fact: Fact) -> list[Fact]:
-        """All facts that a fact may end, or be ended by, and itself: for "live in", everywhere one lived."""
-        return [self.facts[i] for i in self._in_circle[circle(fact)]]
+    def before(self, fact: Fact, at: float) -> Fact | None:
+        """What was so before a fact that holds at a moment, where one such thing holds at a time: where one lived."""
+        spell = fact.spell(at)
+        if spell is None or not is_value(fact):
+            return None
+        ended = [
+            (held.valid_to, other.id)
+            for other in (self.facts[i] for i in self._in_circle[circle(fact)])
+            if other.retracted_at is None and is_value(other) and other.object_id != fact.object_id
+            for held in other.spells
+            if held.valid_to is not None and held.valid_from < held.valid_to <= spell.valid_from
+        ]
+        return self.facts[max(ended)[1]] if ended else None
+
+    def _name(self, entity_id: str, said: str) -> str:
+        merged = len(self.identity.members(entity_id)) > 1
+        return self.entities.by_id[entity_id].name if merged else said
 
     def _of_entities(self, claim: ClaimRow) -> ClaimRow:
         if not self.identity:
@@ -196,9 +205,7 @@ class MemoryGraph:
                     yield namesakes[0]
                 at += 1
 
-    def _outward(
-        self, seeds: Sequence[str], hops: int, at: float, predicates: Collection[str] = ()
-    ) -> Iterator[Fact]:
+    def _outward(self, seeds: Sequence[str], hops: int, at: float, predicates: Collection[str] = ()) -> Iterator[Fact]:
         """Facts that hold, hop by hop away from the seeds, each once, newest first within a hop."""
         reached, frontier = set(seeds), list(dict.fromkeys(seeds))
         given: set[str] = set()
@@ -217,9 +224,7 @@ class MemoryGraph:
             reached.update(frontier)
 
 
-def made_of(
-    known: Known, decisions: Sequence[Decision] = (), clock: Callable[[], float] = time.time
-) -> MemoryGraph:
+def made_of(known: Known, decisions: Sequence[Decision] = (), clock: Callable[[], float] = time.time) -> MemoryGraph:
     """Make a graph at once; ``known`` without the claims that were stated by decision."""
     stated = stated_claims(decisions)
     names = Names()

@@ -76,6 +76,11 @@ class Graphs:
 
         return await asyncio.to_thread(made)
 
+    async def assuming(self, key: int, decision: Decision) -> MemoryGraph:
+        """Return the graph as it would be with one more decision."""
+        known, decisions = await self._knowledge.load(key), await self._log.decisions(key)
+        return await asyncio.to_thread(made_of, known, [*decisions, decision])
+
     async def find_paths(
         self,
         key: int,

@@ -187,11 +187,15 @@ class Knowledge(Projection[Reading]):
         """Return the memory's mentions and claims in messages with a greater seq, in order."""
         return await self._derived.read(lambda db: _load(db, key, after_seq))
 
-    async def mentions_of(self, key: int, entity: str, limit: int = 100) -> list[MentionRow]:
-        """Return an entity's newest mentions, newest first."""
+    async def mentions_of(self, key: int, names: Sequence[str], limit: int = 100) -> list[MentionRow]:
+        """Return the newest mentions, newest first, under any of these ids of names."""
         query = "SELECT * FROM mention WHERE key = ? AND entity_id = ? AND start >= 0 ORDER BY seq DESC, start LIMIT ?"
-        rows = await self._derived.read(lambda db: db.execute(query, (key, entity, limit)).fetchall())
-        return [MentionRow(*row) for row in rows]
+
+        def newest(db: sqlite3.Connection) -> list[MentionRow]:
+            return [MentionRow(*row) for name in names for row in db.execute(query, (key, name, limit))]
+
+        rows = await self._derived.read(newest)
+        return sorted(rows, key=lambda row: (-row.seq, row.start))[:limit]
 
 
 def _load(db: sqlite3.Connection, key: int, after_seq: int) -> Known:

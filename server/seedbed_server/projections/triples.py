@@ -104,7 +104,7 @@ def resolve(claims: Iterable[ClaimRow], retracted: Iterable[tuple[ClaimRow, floa
         if i in facts:
             continue
         own = sorted((claim for claim, _ in pairs), key=_when_said)
-        (fact,) = _facts([*said, *own], only=own)
+        fact = _facts([*said, *own], only=own)[i]
         at = max(at for _, at in pairs)
         ended = tuple(spell._replace(known_to=at) for spell in fact.spells)
         facts[i] = replace(fact, spells=ended, retracted_at=at)
@@ -122,6 +122,11 @@ def slot_of(predicate: str) -> str | None:
     return SINGLE.get(predicate) or ENDINGS.get(predicate)
 
 
+def is_value(fact: Fact) -> bool:
+    """Whether it says what a relation with one value at a time is, rather than what it is not, or was."""
+    return fact.predicate in SINGLE and not fact.negated and fact.modality == "asserted"
+
+
 def claim_fact_id(claim: ClaimRow) -> str:
     """The id of the fact that a claim states."""
     return triple_id(claim.subject_id, claim.predicate, claim.object_id, bool(claim.negated), claim.modality)
@@ -134,8 +139,8 @@ def _facts(said: Sequence[ClaimRow], only: Sequence[ClaimRow] | None = None) -> 
         for track, moment in _moments(claim):
             tracks[track].append(moment)
     held: dict[str, tuple[Spell, ...]] = {}
-    for track in tracks.values():
-        held |= spells(track)
+    for moments in tracks.values():
+        held |= spells(moments)
     stated: dict[str, list[ClaimRow]] = defaultdict(list)
     for claim in said if only is None else only:
         stated[claim_fact_id(claim)].append(claim)
@@ -158,7 +163,8 @@ def _moments(claim: ClaimRow) -> Iterator[tuple[tuple[str, ...], Moment]]:
     fact, at = claim_fact_id(claim), _begin(claim)
     order = (at, 1, claim.said_at, claim.seq, claim.place)
     alone = (claim.subject_id, claim.predicate, claim.object_id)
-    home, value = alone, _POLARITY[claim.negated]
+    home: tuple[str, ...] = alone
+    value = _POLARITY[claim.negated]
     slot, ending = SINGLE.get(claim.predicate), ENDINGS.get(claim.predicate)
     if claim.modality != "asserted":
         home = (fact,)
