@@ -154,7 +154,7 @@ async def test_one_entity_per_name(room: Room) -> None:
     assert "she" not in graph.entities.by_form
     assert datetime.fromtimestamp(berlin.first_seen, UTC).day == 1
     assert datetime.fromtimestamp(berlin.last_seen, UTC).day == 3
-    mention = (await room.knowledge.mentions_of(1, berlin.id))[0]
+    mention = (await room.knowledge.mentions_of(1, [berlin.id]))[0]
     assert (mention.seq, mention.text) == (3, "Berlin")
     assert "she | likes | Berlin"[mention.start : mention.end] == "Berlin"
     assert all(node in graph.entities.by_id for node in graph.graph)
