@@ -20,7 +20,7 @@ from seedbed_server.projections.knowledge import ClaimRow, Known
 from seedbed_server.projections.names import entity_id
 from seedbed_server.projections.triples import claim_fact_id, resolve
 
-LIVES, WORKS, LIKES = ("live in", "moved to"), ("work at",), ("like",)
+LIVES, WORKS, LIKES = ("live in", "moved to"), ("work at",), ("like", "hate")
 ENDS = {"used to live in": LIVES, "quit": WORKS}
 EXAMPLES = settings(max_examples=40, deadline=None)
 
@@ -59,6 +59,8 @@ def replayed(claims: Sequence[ClaimRow], at: float) -> set[tuple[str, str, bool]
             so = {f for f in so if f[2] or f[1] != claim.object or f[0] not in ENDS[claim.predicate]}
         else:
             so = {f for f in so if f[2] or f[1] == claim.object or not same_slot(f[0], claim.predicate)}
+            if claim.predicate in LIKES:
+                so = {f for f in so if f[2] or f[1] != claim.object or f[0] not in LIKES}
         so.add(fact)
     return so
 

@@ -13,6 +13,7 @@ from seedbed_server.projections.triples import Fact
 
 # Predicates that are said in the past already, by their first word.
 _PAST = frozenset({"moved", "used", "had"})
+_PLAIN = {"moved": "move", "used": "use", "had": "have"}
 _IRREGULAR = {"be": "is", "have": "has", "do": "does", "go": "goes"}
 _SIBILANT = ("s", "x", "z", "ch", "sh")
 _MODAL = {"planned": "plans to", "possible": "may"}
@@ -57,7 +58,7 @@ def _belonging(fact: Fact) -> str:
 
 def _verb(verb: str, fact: Fact) -> str:
     if fact.modality in _MODAL:
-        modal = _MODAL[fact.modality]
+        modal, verb = _MODAL[fact.modality], _PLAIN.get(verb, verb)
         if not fact.negated:
             return f"{modal} {verb}"
         return f"plans not to {verb}" if fact.modality == "planned" else f"may not {verb}"

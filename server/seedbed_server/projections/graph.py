@@ -123,12 +123,17 @@ class MemoryGraph:
     def facts_around(self, entity_ids: Iterable[str], k: int, hops: int = 2, at: float | None = None) -> list[Ranked]:
         """The ``k`` facts that hold at a moment and are nearest to the entities, nearest first.
 
-        Ranked by personalised PageRank of their ends within ``hops``; equals by time, newest first.
+        Ranked by personalised PageRank of their ends within ``hops``; equals by time, newest first. Before them
+        come those that say of the entities themselves what one has only one of: home, work, spouse, birthplace.
         """
         seeds = [i for i in entity_ids if i in self.graph]
         near = list(islice(self._outward(seeds, hops, self.present() if at is None else at), NEAR_EDGES))
         rank = _pagerank(near, seeds)
-        scored = [Ranked(fact, rank[fact.subject_id] + rank[fact.object_id]) for fact in near]
+        asked = set(seeds)
+        scored = [
+            Ranked(fact, rank[fact.subject_id] + rank[fact.object_id] + (is_value(fact) and fact.subject_id in asked))
+            for fact in near
+        ]
         scored.sort(key=lambda r: (-round(r.score, 9), -r.fact.last_said, r.fact.id))
         return scored[:k]
 

@@ -7,8 +7,8 @@ said. Equal times are ordered by when they were said, then by ``seq``.
 - Of a relation that has one value at a time (SINGLE: where one lives, whom one
   works for, whom one is married to, where one was born), each value holds until
   the next begins.
-- The opposite of a claim ends it ("likes", "does not like"); so do the words of
-  ENDINGS ("used to live in", "moved from", "quit"), and a ``valid_to``.
+- The opposite of a claim ends it ("likes", "does not like"; "loves", "hates"); so
+  do the words of ENDINGS ("used to live in", "moved from", "quit"), and a ``valid_to``.
 - Only asserted claims do so: what is planned or possible ends nothing.
 
 No other claims end each other. A town and its country are two values here:
@@ -48,6 +48,9 @@ ENDINGS = {
     "used to be married to": "spouse",
     "be divorced from": "spouse",
 }
+# What says the opposite of each other of the same thing.
+_FOR, _AGAINST = ("like", "love"), ("dislike", "hate")
+OPPOSITES = dict.fromkeys(_FOR, _AGAINST) | dict.fromkeys(_AGAINST, _FOR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +117,8 @@ def resolve(claims: Iterable[ClaimRow], retracted: Iterable[tuple[ClaimRow, floa
 def circle(claim: ClaimRow | Fact) -> tuple[str, ...]:
     """Name the claims that a claim may end, or be ended by: facts of one circle follow from its claims alone."""
     slot = slot_of(claim.predicate)
-    return (claim.subject_id, slot) if slot else (claim.subject_id, claim.predicate, claim.object_id)
+    relation = "liking" if claim.predicate in OPPOSITES else claim.predicate
+    return (claim.subject_id, slot) if slot else (claim.subject_id, relation, claim.object_id)
 
 
 def slot_of(predicate: str) -> str | None:
@@ -173,6 +177,10 @@ def _moments(claim: ClaimRow) -> Iterator[tuple[tuple[str, ...], Moment]]:
         yield alone, Moment(order, claim.recorded_at, value=_POLARITY[1], stops=True)
     elif slot or (ending and not claim.negated):
         yield (claim.subject_id, slot or ending or ""), Moment(order, claim.recorded_at, claim.object_id, stops=True)
+    if claim.modality == "asserted" and not claim.negated:
+        for opposite in OPPOSITES.get(claim.predicate, ()):
+            other = (claim.subject_id, opposite, claim.object_id)
+            yield other, Moment(order, claim.recorded_at, value=_POLARITY[0], stops=True)
     yield home, Moment(order, claim.recorded_at, value, fact)
     if claim.valid_to is not None and not ending:
         end = max(claim.valid_to, at)
