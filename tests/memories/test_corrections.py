@@ -42,8 +42,15 @@ def facts(memory: RemoteMemory, **asked: object) -> set[tuple[str, str, str]]:
     return {(t.subject, t.predicate, t.object) for t in memory.triples(**asked)}  # type: ignore[arg-type]
 
 
-def said(subject: str, predicate: str, object_: str, *sources: str, **more: datetime) -> Statement:
-    return Statement(subject, predicate, object_, sources or ("m0",), **more)
+def said(
+    subject: str,
+    predicate: str,
+    object_: str,
+    *sources: str,
+    valid_from: datetime | None = None,
+    valid_to: datetime | None = None,
+) -> Statement:
+    return Statement(subject, predicate, object_, sources or ("m0",), valid_from=valid_from, valid_to=valid_to)
 
 
 def ids(memory: RemoteMemory) -> dict[str, str]:
@@ -155,8 +162,8 @@ def test_as_of_is_what_was_answered_then(ready: Serving, memory: RemoteMemory) -
     worlds = [None, *(START + timedelta(days=n, hours=12) for n in range(-1, 8))]
     answered: list[tuple[datetime, list[list[Triple]]]] = []
 
-    def at(**known: datetime) -> list[list[Triple]]:
-        return [list(memory.triples(valid_at=world, **known)) for world in worlds]
+    def at(known_at: datetime | None = None) -> list[list[Triple]]:
+        return [list(memory.triples(valid_at=world, known_at=known_at)) for world in worlds]
 
     def after(step: Callable[[], object]) -> None:
         step()

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 
 from seedbed.messages import Message
 from seedbed_server.models.contract import Claim, Extraction, Span, Turn
+from seedbed_server.projections.aliases import Names
 from seedbed_server.projections.derived import Derived
 from seedbed_server.projections.entities import Entities
 from seedbed_server.projections.graph import MemoryGraph, made_of
@@ -296,7 +297,7 @@ def test_a_graph_that_grows_is_the_graph_made_at_once(said: list[tuple[str, str,
     claims = [claim(seq, "a", words, end, negated) for seq, (words, end, negated) in enumerate(said, 1)]
     claims = data.draw(st.permutations(claims))
     cuts = sorted({0, len(claims), *data.draw(st.lists(st.integers(0, len(claims)), max_size=4))})
-    grown, made = MemoryGraph(Identity(), Retractions()), made_of(Known([], claims, 1))
+    grown, made = MemoryGraph(Names(), Identity(), Retractions()), made_of(Known([], claims, 1))
     for first, last in pairwise(cuts):
         assert grown.add(Known([], claims[first:last], 1))
     assert grown.facts == made.facts == resolve(claims)

@@ -6,6 +6,7 @@ server on this machine: ``.venv/bin/python clients/python/examples/lives.py``.
 
 import json
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from seedbed import Client, KnowledgeGraph, Message, Statement
 from seedbed.client import RemoteMemory
 
 LINES = (Path(__file__).parent / "lives.jsonl").read_text(encoding="utf-8").splitlines()
+HOME = {"live in", "moved to"}
 
 
 def message(line: str) -> Message:
@@ -22,13 +24,11 @@ def message(line: str) -> Message:
     return Message(**row)
 
 
-def show(title: str, memory: RemoteMemory, name: str, at: datetime | None = None) -> None:
-    """Print the facts that a seed shows of somebody, as of a moment."""
+def known(memory: RemoteMemory, name: str, at: datetime | None = None) -> str:
+    """Return the facts that a seed shows of somebody, as of a moment."""
     variant = KnowledgeGraph(max_facts=8, recent=0)
     seed = memory.seed(f"What do you know about {name}?", valid_at=at, variant=variant)
-    print(f"\n{title}")
-    for item in (item for entry in seed.entries for item in entry.items):
-        print(f"  {item.text}")
+    return "".join(f"\n  {item.text}" for entry in seed.entries for item in entry.items)
 
 
 def day(time: datetime | None) -> str:
@@ -36,7 +36,7 @@ def day(time: datetime | None) -> str:
     return "…" if time is None else f"{time:%Y-%m-%d}"
 
 
-def run(client: Client) -> None:
+def run(client: Client, print: Callable[[str], object] = print) -> None:  # noqa: A002
     """Tell the story, correct what was read of it, and ask."""
     memory = client.memory("lives", KnowledgeGraph())
     memory.import_messages(map(message, LINES))
@@ -50,17 +50,18 @@ def run(client: Client) -> None:
     before = datetime.now(UTC)
     memory.add_triples([Statement("Anders Lindqvist", "live in", "Trondheim", ("l22",))], request_id="trondheim")
 
-    show("Nora now", memory, "Nora Okafor")
-    show("Nora in June 2019", memory, "Nora Okafor", datetime(2019, 6, 1, tzinfo=UTC))
-    show("Nora in January 2021", memory, "Nora Okafor", datetime(2021, 1, 1, tzinfo=UTC))
-    show("Anders now", memory, "Anders")
+    print(f"\nNora now{known(memory, 'Nora Okafor')}")
+    print(f"\nNora in June 2019{known(memory, 'Nora Okafor', datetime(2019, 6, 1, tzinfo=UTC))}")
+    print(f"\nNora in January 2021{known(memory, 'Nora Okafor', datetime(2021, 1, 1, tzinfo=UTC))}")
+    print(f"\nAstrid now{known(memory, 'Astrid Berg')}")
 
     print("\nWhere Anders lived")
-    for fact in memory.triples(entity_id=ids["Anders Lindqvist"], include_superseded=True):
-        if fact.predicate in {"live in", "moved to"} and not fact.negated:
+    anders = ids["Anders Lindqvist"]
+    for fact in memory.triples(entity_id=anders, include_superseded=True):
+        if fact.predicate in HOME and not fact.negated:
             print(f"  {day(fact.valid_from)} to {day(fact.valid_to)}: {fact.object} {list(fact.source_ids)}")
-    known = memory.triples(entity_id=ids["Anders Lindqvist"], known_at=before, include_superseded=True)
-    lived = [fact.object for fact in known if fact.predicate in {"live in", "moved to"} and not fact.negated]
+    earlier = memory.triples(entity_id=anders, known_at=before, include_superseded=True)
+    lived = [fact.object for fact in earlier if fact.predicate in HOME and not fact.negated]
     print(f"  as known before Trondheim was added: {', '.join(lived)}")
 
 

@@ -10,7 +10,7 @@ claim stands between the two (who has a sister is not their sister).
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -53,25 +53,37 @@ class Names:
 
     def __init__(self) -> None:
         self._forms: dict[str, str] = {}
-        self._types: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self._votes: defaultdict[str, int] = defaultdict(int)  # for a person, less those for another type
         self._speakers: set[str] = set()
         self._tied: set[tuple[str, str]] = set()
         self._by_first: defaultdict[str, set[str]] = defaultdict(set)
+        self._evident: dict[str, Alias] | None = {}
 
     def add(self, mentions: Iterable[MentionRow], claims: Iterable[ClaimRow]) -> None:
         """Take in more rows."""
         for mention in mentions:
             self._seen(mention.entity_id, mention.form, mention.type)
-            if mention.start == UNPLACED:
+            if mention.start == UNPLACED and mention.entity_id not in self._speakers:
                 self._speakers.add(mention.entity_id)
+                self._evident = None
         for claim in claims:
             self._seen(claim.subject_id, claim.subject, claim.subject_type)
             self._seen(claim.object_id, claim.object, claim.object_type)
-            if claim.subject_type == claim.object_type == "person":
-                self._tied |= {(claim.subject_id, claim.object_id), (claim.object_id, claim.subject_id)}
+            tie = (claim.subject_id, claim.object_id)
+            if claim.subject_type == claim.object_type == "person" and tie not in self._tied:
+                self._tied |= {tie, tie[::-1]}
+                self._evident = None
 
     def evident(self) -> dict[str, Alias]:
-        """Return the aliases, by the id of the shorter name; none of them leads to another's shorter name."""
+        """Return the aliases, by the id of the shorter name; none of them leads to another's shorter name.
+
+        They are worked out again only after what they follow from has changed.
+        """
+        if self._evident is None:
+            self._evident = self._worked_out()
+        return self._evident
+
+    def _worked_out(self) -> dict[str, Alias]:
         found: dict[str, Alias] = {}
         for short, reason, meant in (*self._first_names(), *self._short_forms()):
             ids = {found[i].into_id if i in found else i for i in meant}
@@ -100,11 +112,15 @@ class Names:
         return " " not in self._forms[i] and i not in self._speakers and self._is_person(i)
 
     def _is_person(self, i: str) -> bool:
-        types = self._types[i]
-        return 2 * types["person"] > sum(types.values()) - types["other"]
+        return self._votes[i] > 0
 
     def _seen(self, i: str, text: str, kind: str) -> None:
         if i not in self._forms:
             self._forms[i] = form = canonical(text)
             self._by_first[form.split(" ", 1)[0]].add(i)
-        self._types[i][kind] += 1
+        if kind == "other":
+            return  # no vote
+        before = self._votes[i]
+        self._votes[i] = after = before + (1 if kind == "person" else -1)
+        if (before > 0) != (after > 0):
+            self._evident = None

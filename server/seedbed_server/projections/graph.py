@@ -8,6 +8,7 @@ of the clock and of the newest message, whose writer's clock may be ahead.
 from __future__ import annotations
 
 import time
+from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -54,7 +55,9 @@ class MemoryGraph:
     ``facts`` also has those that were retracted.
     """
 
-    def __init__(self, identity: Identity, retractions: Retractions, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, names: Names, identity: Identity, retractions: Retractions, clock: Callable[[], float] = time.time
+    ) -> None:
         import networkx as nx  # a third of a second: not at the start of a server
 
         self.graph: nx.MultiDiGraph[str] = nx.MultiDiGraph()
@@ -65,7 +68,7 @@ class MemoryGraph:
         self._retractions = retractions
         self._clock = clock
         self._newest = 0.0
-        self._names = Names()
+        self._names = names
         self._claims: dict[Circle, list[ClaimRow]] = defaultdict(list)
         self._retracted: dict[Circle, list[tuple[ClaimRow, float]]] = defaultdict(list)
         self._in_circle: dict[Circle, tuple[str, ...]] = {}  # ids of facts
@@ -79,6 +82,11 @@ class MemoryGraph:
         self._names.add(known.mentions, known.claims)
         if self._names.evident() != self.identity.evident:
             return False
+        self.take(known)
+        return True
+
+    def take(self, known: Known) -> None:
+        """Take in rows of which the names are known."""
         self.entities.add(known.mentions, known.claims)
         touched: dict[Circle, None] = {}
         for stated in known.claims:
@@ -90,11 +98,12 @@ class MemoryGraph:
             else:
                 self._retracted[circle(claim)].append((claim, at))
         self._newest = max((self._newest, *(row.said_at for rows in (known.mentions, known.claims) for row in rows)))
-        self.graph.add_nodes_from(self.entities.by_id)
+        named = {mention.entity_id for mention in known.mentions}
+        named.update(end for claim in known.claims for end in (claim.subject_id, claim.object_id))
+        self.graph.add_nodes_from(map(self.identity.of, named))
         for claims in touched:
             self._resolve(claims)
         self.applied_seq = known.applied_seq
-        return True
 
     def present(self) -> float:
         """The moment that is meant where none is named."""
@@ -188,9 +197,10 @@ class MemoryGraph:
         found = resolve(self._claims[claims], self._retracted.get(claims, ()))
         self._in_circle[claims] = tuple(found)
         for fact in found.values():
+            known = self.facts.get(fact.id)
             self.facts[fact.id] = fact
-            for end in (fact.subject_id, fact.object_id):
-                self._newest_first.pop(end, None)
+            for end in {fact.subject_id, fact.object_id} & self._newest_first.keys():
+                _replace(self._newest_first[end], known, fact)
             if fact.retracted_at is None:
                 self.graph.add_edge(fact.subject_id, fact.object_id, key=fact.id, fact=fact)
 
@@ -231,13 +241,20 @@ class MemoryGraph:
 
 def made_of(known: Known, decisions: Sequence[Decision] = (), clock: Callable[[], float] = time.time) -> MemoryGraph:
     """Make a graph at once; ``known`` without the claims that were stated by decision."""
-    stated = stated_claims(decisions)
+    whole = replace(known, claims=[*known.claims, *stated_claims(decisions)])
     names = Names()
-    names.add(known.mentions, known.claims)
-    names.add((), stated)
-    graph = MemoryGraph(Identity(decisions, names.evident()), Retractions(decisions), clock)
-    graph.add(replace(known, claims=[*known.claims, *stated]))
+    names.add(whole.mentions, whole.claims)
+    graph = MemoryGraph(names, Identity(decisions, names.evident()), Retractions(decisions), clock)
+    graph.take(whole)
     return graph
+
+
+def _replace(newest_first: list[Fact], known: Fact | None, fact: Fact) -> None:
+    """Put a fact in its place in a sorted list, which may be of thousands, and take what was known of it out."""
+    if known is not None and known.retracted_at is None:
+        del newest_first[bisect_left(newest_first, _newest_first(known), key=_newest_first)]
+    if fact.retracted_at is None:
+        insort(newest_first, fact, key=_newest_first)
 
 
 def _newest_first(fact: Fact) -> tuple[float, str]:

@@ -62,6 +62,9 @@ class Moment:
 def spells(track: Iterable[Moment]) -> dict[str, tuple[Spell, ...]]:
     """Return when each fact of a track held, by fact, in order of time."""
     moments = sorted(track, key=lambda moment: moment.order)
+    if len(moments) == 1 and not moments[0].stops:  # most facts are said once, and nothing is said against them
+        only = moments[0]
+        return {only.fact or "": (Spell(only.at, None, only.recorded_at, None),)}
     learned = _ends_learned(moments)
     done: dict[str, list[Spell]] = {}
     open_: dict[str, tuple[str, Spell]] = {}  # by fact: its value, and its spell so far

@@ -49,8 +49,8 @@ const view = cytoscape({
     ...facts.map((fact) => ({ data: { id: fact.key, source: fact.source, target: fact.target, label: label(fact) }, classes: fact.negated ? "negated" : "" })),
   ],
   style: [
-    { selector: "node", style: { label: "data(label)", "background-color": "data(colour)", width: "data(size)", height: "data(size)", "font-size": 13, "font-weight": 600, color: "#1f2933", "text-valign": "bottom", "text-margin-y": 5, "text-wrap": "ellipsis", "text-max-width": 150, "text-outline-color": "#fbfaf7", "text-outline-width": 2.5, "border-width": 2, "border-color": "#ffffff" } },
-    { selector: "edge", style: { label: "data(label)", width: 1.6, "curve-style": "bezier", "control-point-step-size": 46, "line-color": "#9aa5b1", "target-arrow-color": "#9aa5b1", "target-arrow-shape": "triangle", "arrow-scale": 0.9, "font-size": 11, color: "#52606d", "text-rotation": "autorotate", "text-outline-color": "#fbfaf7", "text-outline-width": 2.5, "min-zoomed-font-size": 7 } },
+    { selector: "node", style: { label: "data(label)", "background-color": "data(colour)", width: "data(size)", height: "data(size)", "font-size": 15, "font-weight": 600, color: "#1f2933", "text-valign": "bottom", "text-margin-y": 5, "text-wrap": "ellipsis", "text-max-width": 150, "text-outline-color": "#fbfaf7", "text-outline-width": 2.5, "border-width": 2, "border-color": "#ffffff" } },
+    { selector: "edge", style: { label: "data(label)", width: 1.6, "curve-style": "bezier", "control-point-step-size": 46, "line-color": "#9aa5b1", "target-arrow-color": "#9aa5b1", "target-arrow-shape": "triangle", "arrow-scale": 0.9, "font-size": 13, color: "#52606d", "text-rotation": "autorotate", "text-outline-color": "#fbfaf7", "text-outline-width": 2.5, "min-zoomed-font-size": 7 } },
     { selector: "edge.negated", style: { "line-color": "#c0504d", "target-arrow-color": "#c0504d", color: "#a23b38" } },
     { selector: "edge.ended", style: { "line-style": "dashed", "line-dash-pattern": [6, 5], opacity: 0.5 } },
     { selector: ".away", style: { display: "none" } },
@@ -158,13 +158,17 @@ for (const [name, style, colour] of [["holds", "solid", "#9aa5b1"], ["has ended"
 }
 
 view.on("tap", (event) => (event.target === view ? choose(view.collection()) : choose(event.target)));
-find("search").addEventListener("input", () => {
+function search() {
   const wanted = find("search").value.trim().toLowerCase();
   const names = (node) => [node.name, ...node.aliases].map((name) => name.toLowerCase());
   const found = wanted && (data.nodes.find((node) => names(node).includes(wanted)) || data.nodes.find((node) => names(node).some((name) => name.startsWith(wanted))));
   const element = found ? view.getElementById(found.id) : view.collection();
   choose(element);
-  if (found) view.animate({ center: { eles: element }, duration: 250 });
+  return element;
+}
+find("search").addEventListener("input", () => {
+  const element = search();
+  if (element.nonempty()) view.animate({ center: { eles: element }, duration: 250 });
 });
 valid.addEventListener("input", show);
 find("known").addEventListener("change", show);
@@ -178,7 +182,7 @@ const many = data.nodes.length > 400;
 const pairs = new Map(view.edges().map((edge) => [[edge.source().id(), edge.target().id()].sort().join(), edge]));
 const seen = view.collection([...pairs.values()]).union(view.nodes());
 seen.layout(many ? { name: "concentric", concentric: (node) => node.degree(), levelWidth: () => 4, animate: false }
-  : { name: "cose", randomize: false, animate: false, nodeRepulsion: () => 200000, nodeOverlap: 60, idealEdgeLength: () => 110, edgeElasticity: () => 80, gravity: 0.5, numIter: 1500, padding: 40 }).run();
+  : { name: "cose", randomize: false, animate: false, nodeRepulsion: () => 110000, nodeOverlap: 40, idealEdgeLength: () => 90, edgeElasticity: () => 60, gravity: 1.2, numIter: 1500, padding: 40 }).run();
 view.fit(undefined, 40);
 const start = new URLSearchParams(location.hash.slice(1)).get("show");
-if (start) { find("search").value = start; find("search").dispatchEvent(new Event("input")); }
+if (start) { find("search").value = start; search(); }
