@@ -38,9 +38,10 @@ def test_graphml_and_node_link_are_read_back(memory: RemoteMemory, tmp_path: Pat
         assert write_graph(memory, file, valid_at=None, known_at=None, limit=100) == (3, 4)
     xml = nx.parse_graphml((tmp_path / "g.graphml").read_text(), force_multigraph=True)
     linked = nx.node_link_graph(json.loads((tmp_path / "g.json").read_text()), edges="edges")
+    assert isinstance(xml, nx.MultiDiGraph)
+    assert isinstance(linked, nx.MultiDiGraph)
     assert set(xml.nodes) == set(linked.nodes)
     assert set(xml.edges(keys=True)) == set(linked.edges(keys=True))
-    assert isinstance(xml, nx.MultiDiGraph)
     names = nx.get_node_attributes(xml, "name")
     homes = [(names[b], "valid_to" in d) for _, b, d in xml.edges(data=True) if d["predicate"] == "live in"]
     assert sorted(homes, key=lambda home: (home[0].strip("\x07\ufffd"), home[1])) == [

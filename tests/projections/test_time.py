@@ -21,6 +21,7 @@ from seedbed_server.projections.names import entity_id
 from seedbed_server.projections.triples import claim_fact_id, resolve
 
 LIVES, WORKS, LIKES = ("live in", "moved to"), ("work at",), ("like", "hate")
+DEAD = ("be", "dead")
 ENDS = {"used to live in": LIVES, "quit": WORKS}
 EXAMPLES = settings(max_examples=40, deadline=None)
 
@@ -59,6 +60,8 @@ def replayed(claims: Sequence[ClaimRow], at: float) -> set[tuple[str, str, bool]
             so = {f for f in so if f[2] or f[1] != claim.object or f[0] not in ENDS[claim.predicate]}
         else:
             so = {f for f in so if f[2] or f[1] == claim.object or not same_slot(f[0], claim.predicate)}
+            if (claim.predicate, claim.object) == DEAD:
+                so = {f for f in so if f[2] or f[0] not in (*LIVES, *WORKS)}
             if claim.predicate in LIKES:
                 so = {f for f in so if f[2] or f[1] != claim.object or f[0] not in LIKES}
         so.add(fact)
@@ -86,8 +89,8 @@ def histories(draw: st.DrawFn, least: int = 1) -> list[ClaimRow]:
 
 @st.composite
 def _claim(draw: st.DrawFn, seq: int, said: float) -> ClaimRow:
-    predicate = draw(st.sampled_from([*LIVES, *WORKS, *LIKES, *ENDS]))
-    object_ = draw(st.sampled_from("xyz"))
+    predicate = draw(st.sampled_from([*LIVES, *WORKS, *LIKES, *ENDS, DEAD[0]]))
+    object_ = "dead" if predicate == DEAD[0] else draw(st.sampled_from("xyz"))
     negated = draw(st.booleans()) if predicate not in ENDS else False
     begin = said + 0.1 * seq - 10 * draw(st.integers(1, 4)) if draw(st.booleans()) else None
     first = said if begin is None else begin

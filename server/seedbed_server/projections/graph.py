@@ -27,7 +27,7 @@ from seedbed_server.projections.knowledge import ClaimRow, Known
 from seedbed_server.projections.names import canonical
 from seedbed_server.projections.pagerank import pagerank
 from seedbed_server.projections.stated import Retractions, stated_claims
-from seedbed_server.projections.triples import Fact, circle, is_value, resolve
+from seedbed_server.projections.triples import Fact, circle, circles, is_value, resolve
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -91,12 +91,13 @@ class MemoryGraph:
         touched: dict[Circle, None] = {}
         for stated in known.claims:
             claim = self._of_entities(stated)
-            touched[circle(claim)] = None
             at = self._retractions.of(stated)
-            if at is None:
-                self._claims[circle(claim)].append(claim)
-            else:
-                self._retracted[circle(claim)].append((claim, at))
+            for name in circles(claim):
+                touched[name] = None
+                if at is None:
+                    self._claims[name].append(claim)
+                else:
+                    self._retracted[name].append((claim, at))
         self._newest = max((self._newest, *(row.said_at for rows in (known.mentions, known.claims) for row in rows)))
         named = {mention.entity_id for mention in known.mentions}
         named.update(end for claim in known.claims for end in (claim.subject_id, claim.object_id))

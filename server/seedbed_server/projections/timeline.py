@@ -43,8 +43,8 @@ class Spell(NamedTuple):
 class Moment:
     """A start or a stop. ``order`` begins with its time; ``recorded_at`` is when the log got it.
 
-    A start has both ``value`` and ``fact``. A stop has one of them: it closes the
-    facts of the value, or the fact.
+    A start has both ``value`` and ``fact``. A stop has one of them, and closes the
+    facts of the value, or the fact; or none, and closes all.
     """
 
     order: Order
@@ -87,7 +87,7 @@ def spells(track: Iterable[Moment]) -> dict[str, tuple[Spell, ...]]:
 
 def _closes(moment: Moment, fact: str, value: str) -> bool:
     if moment.stops:
-        return fact == moment.fact if moment.value is None else value == moment.value
+        return moment.fact in {None, fact} and moment.value in {None, value}
     return value != moment.value
 
 
@@ -103,13 +103,12 @@ def _ends_learned(moments: Sequence[Moment]) -> list[float | None]:
     stops: dict[tuple[str | None, str | None], float] = {}
     for moment in reversed(moments):
         if moment.stops:
-            name = (moment.value, None if moment.value is not None else moment.fact)
+            name = (moment.value, moment.fact)
             stops[name] = min(stops.get(name, inf), moment.recorded_at)
             found.append(None)
             continue
-        first = min(
-            others.least_but(moment.value), stops.get((moment.value, None), inf), stops.get((None, moment.fact), inf)
-        )
+        closing = ((moment.value, None), (None, moment.fact), (None, None))
+        first = min(others.least_but(moment.value), *(stops.get(name, inf) for name in closing))
         found.append(None if first == inf else first)
         others.add(moment.value, moment.recorded_at)
     return found[::-1]

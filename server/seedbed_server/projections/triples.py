@@ -9,6 +9,7 @@ said. Equal times are ordered by when they were said, then by ``seq``.
   the next begins.
 - The opposite of a claim ends it ("likes", "does not like"; "loves", "hates"); so
   do the words of ENDINGS ("used to live in", "moved from", "quit"), and a ``valid_to``.
+- Who is dead lives, works and is married no more.
 - Only asserted claims do so: what is planned or possible ends nothing.
 
 No other claims end each other. A town and its country are two values here:
@@ -25,7 +26,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from seedbed_server.projections.knowledge import ClaimRow
-from seedbed_server.projections.names import triple_id
+from seedbed_server.projections.names import entity_id, triple_id
 from seedbed_server.projections.timeline import Moment, Spell, spells
 
 SINGLE = {
@@ -50,6 +51,9 @@ ENDINGS = {
 }
 # What says the opposite of each other of the same thing.
 _FOR, _AGAINST = ("like", "love"), ("dislike", "hate")
+# That somebody has died, and the relations that it ends.
+_DEATH = ("be", entity_id("dead"))
+_ENDED_BY_DEATH = ("residence", "employer", "spouse")
 OPPOSITES = dict.fromkeys(_FOR, _AGAINST) | dict.fromkeys(_AGAINST, _FOR)
 
 
@@ -114,8 +118,14 @@ def resolve(claims: Iterable[ClaimRow], retracted: Iterable[tuple[ClaimRow, floa
     return facts
 
 
+def circles(claim: ClaimRow) -> list[tuple[str, ...]]:
+    """Name the circles that a claim belongs to, its own first."""
+    further = _ENDED_BY_DEATH if (claim.predicate, claim.object_id) == _DEATH else ()
+    return [circle(claim), *((claim.subject_id, slot) for slot in further)]
+
+
 def circle(claim: ClaimRow | Fact) -> tuple[str, ...]:
-    """Name the claims that a claim may end, or be ended by: facts of one circle follow from its claims alone."""
+    """Name the claims that may end each other: facts of one circle follow from the claims that belong to it alone."""
     slot = slot_of(claim.predicate)
     relation = "liking" if claim.predicate in OPPOSITES else claim.predicate
     return (claim.subject_id, slot) if slot else (claim.subject_id, relation, claim.object_id)
@@ -181,6 +191,9 @@ def _moments(claim: ClaimRow) -> Iterator[tuple[tuple[str, ...], Moment]]:
         for opposite in OPPOSITES.get(claim.predicate, ()):
             other = (claim.subject_id, opposite, claim.object_id)
             yield other, Moment(order, claim.recorded_at, value=_POLARITY[0], stops=True)
+        if (claim.predicate, claim.object_id) == _DEATH:
+            for relation in _ENDED_BY_DEATH:
+                yield (claim.subject_id, relation), Moment(order, claim.recorded_at, stops=True)
     yield home, Moment(order, claim.recorded_at, value, fact)
     if claim.valid_to is not None and not ending:
         end = max(claim.valid_to, at)
