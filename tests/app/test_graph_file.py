@@ -57,7 +57,7 @@ def test_as_of(memory: RemoteMemory, tmp_path: Path) -> None:
     """A file of a moment holds what held then; before anything was known, there is nothing."""
     file = tmp_path / "g.json"
     write_graph(memory, file, valid_at=START + timedelta(hours=12), known_at=None, limit=100)
-    assert [e["predicate"] for e in json.loads(file.read_text())["edges"]] == ["like", "live in"]
+    assert {e["predicate"] for e in json.loads(file.read_text())["edges"]} == {"like", "live in"}
     assert write_graph(memory, file, valid_at=None, known_at=START, limit=100) == (0, 0)
 
 
