@@ -7,16 +7,18 @@ import sys
 import time
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 
-from seedbed import Message
 from seedbed_server import __version__
 from seedbed_server.app import settings as configuration
 from seedbed_server.app.codes import MODELS, USAGE
 from seedbed_server.app.target import Target, calling, err
+
+if TYPE_CHECKING:
+    from seedbed import Message
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
 models_app = typer.Typer(no_args_is_help=True, help="Local models: what there is, fetch it, verify it.")
@@ -93,6 +95,8 @@ def write(
     session: Session = "default",
 ) -> None:
     """Write one message."""
+    from seedbed import Message
+
     said = sys.stdin.read() if text == "-" else text
     with target.client() as client:
         written = client.memory(memory, session=session).write([Message(role, (said,), name)])

@@ -51,7 +51,7 @@ from seedbed_server.projections.summaries import Summaries
 from seedbed_server.projections.summarisers import Abstractive, Extractive, Summariser
 from seedbed_server.projections.vector_index import ChromaIndex
 from seedbed_server.projections.vectors import Vectors
-from seedbed_server.recall import HotMemories, Recall
+from seedbed_server.recall import HotMemories, QueryVectors, Recall
 from seedbed_server.rpc.admin_servicer import AdminServicer
 from seedbed_server.rpc.guards import Draining, Guards, chain
 from seedbed_server.rpc.knowledge_servicer import KnowledgeServicer
@@ -122,7 +122,7 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
             indexable=_indexable,
             limit_bytes=settings.hot_memory_mb * 1024 * 1024,
         )
-        recall = Recall(truth, hot, projector, encoder)
+        recall = Recall(truth, hot, projector, QueryVectors(encoder))
         graphs = Graphs(knowledge, truth)
         seeder = Seeder(
             truth,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from seedbed.messages import Message
 from seedbed.variants import Variant
 
 
@@ -67,6 +68,27 @@ class Erasure:
     key: int
     seqs: tuple[int, ...]
     whole: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What follows in one memory.
+
+    ``messages`` are the next ones alive, ``before`` those alive among the last
+    ones before them; ``last_seq`` is that of the memory, None where it is deleted.
+    """
+
+    last_seq: int | None
+    messages: tuple[Message, ...]
+    before: tuple[Message, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pages:
+    """What follows in several memories at one moment, by key, and the newest erasure of any."""
+
+    by_key: dict[int, Page]
+    erasure_id: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from heapq import nlargest
 
 from seedbed.frame import clean_name
 from seedbed.seeds import Item, Shown
@@ -128,7 +129,7 @@ class KnowledgePart:
 
 def _shown(seqs: Collection[int]) -> list[int]:
     """The sources that a note or a fact is shown with, oldest first."""
-    return sorted(seqs)[-_SOURCES:]
+    return sorted(nlargest(_SOURCES, seqs))
 
 
 def _ids(seqs: Collection[int], alive: dict[int, str]) -> tuple[str, ...]:
