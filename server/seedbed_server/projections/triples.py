@@ -93,7 +93,10 @@ class Fact:
         """The spell that holds at a moment of the world, if one does and the fact is believed."""
         if self.retracted_at is not None:
             return None
-        return next((spell for spell in reversed(self.spells) if spell.holds(at)), None)
+        for spell in reversed(self.spells):
+            if spell.holds(at):
+                return spell
+        return None
 
 
 def resolve(claims: Iterable[ClaimRow], retracted: Iterable[tuple[ClaimRow, float]] = ()) -> dict[str, Fact]:
