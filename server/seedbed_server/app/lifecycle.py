@@ -32,6 +32,7 @@ from seedbed_server.app.settings import Settings, check_tls, models_dir, read_to
 from seedbed_server.log import Log
 from seedbed_server.log.sqlite import sqlite_url
 from seedbed_server.memories import Forgetting, Seeder
+from seedbed_server.memories.correcting import Corrections
 from seedbed_server.memories.custom import CustomPart, registered
 from seedbed_server.memories.knowledge import KnowledgePart
 from seedbed_server.memories.summaries import SummaryPart
@@ -42,7 +43,7 @@ from seedbed_server.models.manifest import models
 from seedbed_server.models.tagger import Tagger
 from seedbed_server.projections.analysis import is_blank
 from seedbed_server.projections.derived import Derived
-from seedbed_server.projections.graph import Graphs
+from seedbed_server.projections.graphs import Graphs
 from seedbed_server.projections.knowledge import Knowledge
 from seedbed_server.projections.lexical import Lexical
 from seedbed_server.projections.projector import Projector
@@ -122,7 +123,7 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
             limit_bytes=settings.hot_memory_mb * 1024 * 1024,
         )
         recall = Recall(truth, hot, projector, QueryVectors(encoder))
-        graphs = Graphs(knowledge)
+        graphs = Graphs(knowledge, truth)
         seeder = Seeder(
             truth,
             VectorPart(recall),
@@ -139,7 +140,7 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
                 DEFAULT_VARIANT,
                 page_bytes=min(PAGE_BYTES, most_bytes * 3 // 4),
             ),
-            KnowledgeServicer(truth, knowledge, graphs),
+            KnowledgeServicer(truth, knowledge, graphs, Corrections(truth, graphs)),
             AdminServicer(truth, projector, children, models(), datetime.now(UTC)),
         )
         await server.start(servicers)

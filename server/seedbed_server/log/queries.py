@@ -15,10 +15,11 @@ from seedbed_server.log import rows
 from seedbed_server.log.connection import Connection, Statement
 from seedbed_server.log.lookups import named, one_of, portions
 from seedbed_server.log.records import Erasure, Head, MemoryRecord, Page, Pages
-from seedbed_server.log.schema import erasure, head, memory, message
+from seedbed_server.log.schema import decision, erasure, head, memory, message
 
 _m = message.c
 _MESSAGE = select(_m.seq, _m.id, _m.session, _m.time, _m.recorded_at, _m.body).where(_m.memory_key == bindparam("key"))
+_DECIDED = select(func.coalesce(func.max(decision.c.id), 0)).where(decision.c.memory_key == memory.c.key)
 _RECORD = select(
     memory.c.key,
     memory.c.namespace,
@@ -29,6 +30,7 @@ _RECORD = select(
     memory.c.revision,
     head.c.last_seq,
     head.c.message_count,
+    _DECIDED.scalar_subquery(),
 ).join(head)
 
 _BY_NAME = Statement(

@@ -82,7 +82,10 @@ def message(row: Sequence[Any]) -> Message:
 
 
 def memory(row: Sequence[Any]) -> MemoryRecord:
-    """Return the record of a row of (key, namespace, name, variant, system, created_at, revision, last_seq, count)."""
+    """Return the record of a row.
+
+    It holds key, namespace, name, variant, system, created_at, revision, last_seq, message_count and decided.
+    """
     return MemoryRecord(
         key=row[0],
         namespace=row[1].decode(),
@@ -93,6 +96,7 @@ def memory(row: Sequence[Any]) -> MemoryRecord:
         revision=row[6],
         last_seq=row[7],
         message_count=row[8],
+        decided=row[9],
     )
 
 
