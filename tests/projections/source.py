@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 from seedbed.messages import Message
 from seedbed.variants import Buffer, Variant
+from seedbed_server.log import Decision
 from seedbed_server.log.records import Page, Pages
 
 START = datetime(2024, 1, 1, 9, tzinfo=UTC)
@@ -106,3 +107,6 @@ class ListLog:
 
     async def erasures(self, after_id: int, limit: int) -> list[Erasure]:
         return self.erased[after_id : after_id + limit]
+
+    async def decisions(self, key: int) -> list[Decision]:
+        return []

@@ -15,10 +15,11 @@ from seedbed_server.log import rows
 from seedbed_server.log.connection import Connection, Statement
 from seedbed_server.log.lookups import named, one_of, portions
 from seedbed_server.log.records import Erasure, Head, MemoryRecord, Page, Pages
-from seedbed_server.log.schema import erasure, head, memory, message
+from seedbed_server.log.schema import decision, erasure, head, memory, message
 
 _m = message.c
 _MESSAGE = select(_m.seq, _m.id, _m.session, _m.time, _m.recorded_at, _m.body).where(_m.memory_key == bindparam("key"))
+_DECIDED = select(func.coalesce(func.max(decision.c.id), 0)).where(decision.c.memory_key == memory.c.key)
 _RECORD = select(
     memory.c.key,
     memory.c.namespace,
@@ -29,6 +30,7 @@ _RECORD = select(
     memory.c.revision,
     head.c.last_seq,
     head.c.message_count,
+    _DECIDED.scalar_subquery(),
 ).join(head)
 
 _BY_NAME = Statement(
@@ -192,14 +194,13 @@ def alive_ids(c: Connection, key: int, ids: Sequence[str]) -> dict[str, int]:
     return {one.decode(): seq for one, seq in seqs_by_id(c, key, wanted).items()}
 
 
-def sizes(c: Connection, key: int, seqs: Sequence[int]) -> dict[int, int]:
-    """Return how many bytes those of the messages take that are alive, by seq."""
-    found = (row for some in portions(seqs) for row in c.all(_size_of(len(some)), key=key, **named(some)))
-    return {seq: size + _BESIDES for seq, size in found}
-
-
-def by_seqs(c: Connection, key: int, seqs: Sequence[int]) -> dict[int, Message]:
-    """Return those of the messages that are alive, by seq."""
+def by_seqs(c: Connection, key: int, seqs: Sequence[int], max_bytes: int | None = None) -> dict[int, Message]:
+    """Return those of the messages that are alive, by seq; of the first ones, as many as ``max_bytes`` hold."""
+    if max_bytes is not None:
+        sizes = {
+            seq: size for some in portions(seqs) for seq, size in c.all(_size_of(len(some)), key=key, **named(some))
+        }
+        seqs = seqs[: _fitting([sizes[seq] + _BESIDES if seq in sizes else 0 for seq in seqs], max_bytes)]
     found = (
         rows.message(row) for some in portions(seqs) for row in c.all(_where_seq(len(some)), key=key, **named(some))
     )

@@ -16,6 +16,7 @@ class MemoryRecord:
     ``key`` is internal, and never used again, not even after the memory is
     deleted. ``last_seq`` is the newest seq ever written, ``message_count`` what
     is alive now; ``revision`` starts at 1 and grows with each change of settings.
+    ``decided`` is the id of its newest decision about the graph, 0 without any.
     """
 
     key: int
@@ -27,6 +28,7 @@ class MemoryRecord:
     last_seq: int
     message_count: int
     revision: int
+    decided: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 postings   words: BM25 of a message, of its neighbourhood, of its session
 hot        one memory in arrays
 memories   the loaded memories, kept current with the log
+queries    the vector of a question
 exact      what a query names exactly: identifiers and names
 times      times that a query speaks of
 fusion     from the legs' scores to one order
@@ -11,6 +12,7 @@ search     a question in, messages out
 """
 
 from seedbed_server.recall.memories import HotMemories
+from seedbed_server.recall.queries import QueryVectors
 from seedbed_server.recall.search import Found, Leg, Ranking, Recall, Search
 
-__all__ = ["Found", "HotMemories", "Leg", "Ranking", "Recall", "Search"]
+__all__ = ["Found", "HotMemories", "Leg", "QueryVectors", "Ranking", "Recall", "Search"]
