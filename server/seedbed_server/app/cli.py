@@ -287,6 +287,7 @@ def eval_recall(
     rankings: Annotated[Path, typer.Option(help="Where the rankings go, as JSON Lines.")],
     max_tokens: Annotated[int, typer.Option(help="Budget of each seed.")] = 2000,
     limit: Annotated[int, typer.Option(help="Hits per question.")] = 50,
+    unrelated: Annotated[Path | None, typer.Option(help="Questions that should find nothing, one a line.")] = None,
 ) -> None:
     """Write every conversation, ask every question, and keep what came back."""
     from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn
@@ -296,8 +297,10 @@ def eval_recall(
     started = time.perf_counter()
     columns = (*Progress.get_default_columns(), MofNCompleteColumn(), TimeElapsedColumn())
     with target.client() as client, Progress(*columns, console=err) as progress:
-        answered = evaluate(client, Options(dataset, rankings, limit, max_tokens), progress)
-    out.print(f"{answered} questions in {time.perf_counter() - started:.0f} s: {rankings}", highlight=False)
+        found = evaluate(client, Options(dataset, rankings, limit, max_tokens, unrelated), progress)
+    out.print(f"{found.answered} questions in {time.perf_counter() - started:.0f} s: {rankings}", highlight=False)
+    if found.unrelated:
+        out.print(f"{found.nothing} of {found.unrelated} unrelated questions found nothing", highlight=False)
 
 
 @app.command()
