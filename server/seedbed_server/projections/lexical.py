@@ -79,7 +79,10 @@ class Lexical(Projection[list[Row]]):
                 (key, after_seq),
             ).fetchall()
         )
-        return [TermRow(*place, _split(name), _split(terms), time) for *place, name, terms, time in rows]
+        return [
+            TermRow(seq, session, role, _split(name), _split(terms), time)
+            for seq, session, role, name, terms, time in rows
+        ]
 
     async def _delete(self, delete: Callable[[sqlite3.Connection], sqlite3.Cursor]) -> Mapping[str, int]:
         return {"lexical": await self._derived.write(lambda db: delete(db).rowcount)}
