@@ -33,7 +33,8 @@ class VectorPart:
         search = Search(view.ask.query, k + len(known), upto_seq=view.upto_seq, distinct=True)
         ranking = await self.recall.search(view.record, search)
         hits = [hit for hit in ranking.hits if hit.message.id not in known][:k]
-        shown = Shown("vector", by_value([*map(_item, hits)]), degraded=bool(ranking.degraded_legs))
+        below = {"vector": min(ranking.below_floor, k)} if ranking.below_floor else {}
+        shown = Shown("vector", by_value([*map(_item, hits)]), degraded=bool(ranking.degraded_legs), below_floor=below)
         return Answer(shown, ranking.applied_seq)
 
 
