@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from heapq import nlargest
@@ -108,32 +108,31 @@ class KnowledgePart:
         return graph.entities_in(" ".join(f"{message.text} , {message.name} ," for message in reversed(last)))
 
     async def _facts(self, view: View, scene: _Scene, facts: Sequence[Fact]) -> tuple[Item, ...]:
-        alive = await self._alive(view, [fact.seqs for fact in facts])
+        alive = await self._alive(view, facts)
         items = [_fact_item(scene, fact, alive, rank) for rank, fact in enumerate(facts)]
         return tuple(item for item in items if item.source_ids)
 
     async def _notes(self, view: View, scene: _Scene, entities: Sequence[Entity], facts: int) -> tuple[Item, ...]:
         around = [scene.facts_around([entity.id], facts, hops=1) if facts else [] for entity in entities]
-        sources = [entity.seqs for entity in entities] + [fact.seqs for known in around for fact in known]
-        alive = await self._alive(view, sources)
+        alive = await self._alive(view, [*entities, *(fact for known in around for fact in known)])
         items = []
         for rank, (entity, known) in enumerate(zip(entities, around, strict=True)):
-            said = [scene.line(fact) for fact in known if _ids(fact.seqs, alive)]
+            said = [scene.line(fact) for fact in known if _ids(fact, alive)]
             items.append(_note_item(entity, said, alive, rank))
         return tuple(item for item in items if item.source_ids)
 
-    async def _alive(self, view: View, sources: Sequence[Collection[int]]) -> dict[int, str]:
+    async def _alive(self, view: View, known: Sequence[Fact | Entity]) -> dict[int, str]:
         """The ids, by seq, of those sources that are shown and in the log."""
-        return await self.log.alive(view.key, sorted({seq for seqs in sources for seq in _shown(seqs)}))
+        return await self.log.alive(view.key, sorted({seq for one in known for seq in _shown(one)}))
 
 
-def _shown(seqs: Collection[int]) -> list[int]:
-    """The sources that a note or a fact is shown with, oldest first."""
-    return sorted(nlargest(_SOURCES, seqs))
+def _shown(known: Fact | Entity) -> Sequence[int]:
+    """The sources that a fact or a note is shown with, oldest first."""
+    return known.seqs[-_SOURCES:] if isinstance(known, Fact) else sorted(nlargest(_SOURCES, known.seqs))
 
 
-def _ids(seqs: Collection[int], alive: dict[int, str]) -> tuple[str, ...]:
-    return tuple(alive[seq] for seq in _shown(seqs) if seq in alive)
+def _ids(known: Fact | Entity, alive: dict[int, str]) -> tuple[str, ...]:
+    return tuple(alive[seq] for seq in _shown(known) if seq in alive)
 
 
 def _fact_item(scene: _Scene, fact: Fact, alive: dict[int, str], rank: int) -> Item:
@@ -143,7 +142,7 @@ def _fact_item(scene: _Scene, fact: Fact, alive: dict[int, str], rank: int) -> I
         text=scene.line(fact),
         time=datetime.fromtimestamp(fact.last_said, UTC),
         score=1.0 / (rank + 1),
-        source_ids=_ids(fact.seqs, alive),
+        source_ids=_ids(fact, alive),
     )
 
 
@@ -160,5 +159,5 @@ def _note_item(entity: Entity, lines: Sequence[str], alive: dict[int, str], rank
         text=f"{clean_name(entity.name)} ({entity.type}){': ' if said else ''}{'; '.join(said)}",
         time=datetime.fromtimestamp(entity.last_seen, UTC),
         score=1.0 / (rank + 1),
-        source_ids=_ids(entity.seqs, alive),
+        source_ids=_ids(entity, alive),
     )

@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import merge
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -140,12 +140,12 @@ class MemoryGraph:
         near = list(islice(self._outward(seeds, hops, self.present() if at is None else at), NEAR_EDGES))
         rank = _pagerank(near, seeds)
         asked = set(seeds)
-        scored = [
-            Ranked(fact, rank[fact.subject_id] + rank[fact.object_id] + (is_value(fact) and fact.subject_id in asked))
+        scores = {
+            fact.id: rank[fact.subject_id] + rank[fact.object_id] + (fact.subject_id in asked and is_value(fact))
             for fact in near
-        ]
-        scored.sort(key=lambda r: (-round(r.score, 9), -r.fact.last_said, r.fact.id))
-        return scored[:k]
+        }
+        near.sort(key=lambda fact: (-round(scores[fact.id], 9), -fact.last_said, fact.id))
+        return [Ranked(fact, scores[fact.id]) for fact in near[:k]]
 
     def explore(
         self,
@@ -228,7 +228,8 @@ class MemoryGraph:
         for _ in range(hops):
             ends: dict[str, None] = {}
             ring: set[str] = set()
-            for fact in merge(*map(self.touching, frontier), key=_newest_first):
+            around = [self.touching(node) for node in frontier]
+            for fact in merge(*around, key=_newest_first) if len(around) > 1 else chain.from_iterable(around):
                 if fact.id in given or fact.id in ring:
                     continue
                 ring.add(fact.id)
