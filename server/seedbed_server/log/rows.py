@@ -41,7 +41,7 @@ def drafts(messages: Sequence[Message], session: str | None) -> list[Draft]:
     Raises InvalidFieldError where an id or a session is not UTF-8, or an id
     occurs twice.
     """
-    fresh = iter(_new_ids(len(messages)))
+    fresh = iter(_new_ids(sum(not message.id for message in messages)))
     shared = None if session is None else exact(session, "session")
     found: list[Draft] = []
     seen: set[bytes] = set()
