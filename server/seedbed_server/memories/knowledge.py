@@ -21,6 +21,7 @@ from seedbed_server.projections.graph import MemoryGraph
 from seedbed_server.projections.graphs import Graphs
 from seedbed_server.projections.projector import Projector
 from seedbed_server.projections.triples import Fact, circle, is_value
+from seedbed_server.recall.stopwords import query_terms
 
 # Messages in which those who are spoken of are looked for, when the query names nobody.
 _LOOK_BACK = 4
@@ -37,14 +38,15 @@ PATIENCE = 0.3
 
 @dataclass(frozen=True, slots=True)
 class _Scene:
-    """A graph, at a moment of the world in seconds since 1970."""
+    """A graph, at a moment of the world in seconds since 1970, and the terms of what is asked."""
 
     graph: MemoryGraph
     at: float
+    words: Sequence[str]
 
     def facts_around(self, entity_ids: Sequence[str], k: int, hops: int = 2) -> list[Fact]:
         """The ``k`` nearest facts that hold, nearest first; what two words say alike is there once."""
-        found = [ranked.fact for ranked in self.graph.facts_around(entity_ids, 2 * k, hops, self.at)]
+        found = [ranked.fact for ranked in self.graph.facts_around(entity_ids, 2 * k, hops, self.at, self.words)]
         best: dict[tuple[str, ...], Fact] = {}
         for fact in found:
             name = (*circle(fact), fact.object_id) if is_value(fact) else (fact.id,)
@@ -97,7 +99,8 @@ class KnowledgePart:
             graph = await self.graphs.get(view.key, record.decided)
         else:
             graph = await self.graphs.as_known(view.key, ask.known_at.timestamp(), view.upto_seq)
-        return _Scene(graph, graph.present() if ask.valid_at is None else ask.valid_at.timestamp())
+        at = graph.present() if ask.valid_at is None else ask.valid_at.timestamp()
+        return _Scene(graph, at, query_terms(ask.query))
 
     async def _asked_about(self, view: View, graph: MemoryGraph) -> list[Entity]:
         """Whom the query names; when it names nobody, who was spoken of, and spoke, last."""
