@@ -77,8 +77,8 @@ def _known(facts: int, *, hub: bool) -> Known:
 def _claim(seq: int, subject: str, predicate: str, object_: str) -> ClaimRow:
     kind = "person" if object_.startswith("Person") else "other"
     ends = [(entity_id(canonical(name)), name) for name in (subject, object_)]
-    said = (0, "asserted", "", float(seq), float(seq))
-    return ClaimRow(1, seq, 0, *ends[0], "person", predicate, *ends[1], kind, *said)
+    told = (1, seq, 0, *ends[0], "person", predicate, *ends[1], kind)
+    return ClaimRow(*told, negated=0, modality="asserted", surface="", said_at=float(seq), recorded_at=float(seq))
 
 
 def _milliseconds(work: Callable[[], None]) -> float:

@@ -80,8 +80,8 @@ class Room:
     async def open(self) -> None:
         self.derived = await Derived.open(self.folder, [Knowledge.schema])
         self.knowledge = Knowledge(self.derived, self.tagger)
-        self.graphs = Graphs(self.knowledge, self.log)
         self.projector = Projector(self.log, self.derived, [self.knowledge])
+        self.graphs = Graphs(self.knowledge, self.log, lambda key: self.projector.applied(key)["entities"])
         self.log.on_change = [self.projector.changed]
         await self.projector.start()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -214,12 +214,16 @@ def graph(
     with target.client() as client:
         try:
             entities, facts = write_graph(
-                client.memory(memory), file, valid_at=valid_at, known_at=known_at, limit=limit
+                client.memory(memory), file, valid_at=_utc(valid_at), known_at=_utc(known_at), limit=limit
             )
         except OSError as error:
             err.print(f"[red]{file}[/red] cannot be written: {error.strerror}")
             raise typer.Exit(USAGE) from None
     out.print(f"{entities} entities, {facts} facts: {file}", highlight=False, markup=False)
+
+
+def _utc(time: datetime | None) -> datetime | None:
+    return None if time is None else time.replace(tzinfo=UTC)
 
 
 @app.command()

@@ -123,7 +123,7 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
             limit_bytes=settings.hot_memory_mb * 1024 * 1024,
         )
         recall = Recall(truth, hot, projector, QueryVectors(encoder))
-        graphs = Graphs(knowledge, truth)
+        graphs = Graphs(knowledge, truth, lambda key: projector.applied(key)["entities"])
         seeder = Seeder(
             truth,
             VectorPart(recall),

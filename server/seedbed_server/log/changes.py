@@ -74,13 +74,12 @@ def clear(c: Connection, namespace: str, name: str, session: str) -> Done[tuple[
     place = existing(c, namespace, name)
     own = {"session": rows.exact(session, "session")} if session else {}
     seqs = [seq for (seq,) in c.all(_SESSION_SEQS if session else _ALL_SEQS, key=place.key, **own)]
+    if not session:
+        deciding.erase_all(c, place.key)
     if not seqs:
         return Done((place.key, 0), None)
     c.change(_ERASE_SESSION if session else _ERASE_ALL, key=place.key, **own)
-    if session:
-        deciding.erase(c, place.key, seqs)
-    else:
-        deciding.erase_all(c, place.key)
+    deciding.erase(c, place.key, seqs)
     _note(c, place, seqs)
     return Done((place.key, len(seqs)), place.key, erased=True)
 

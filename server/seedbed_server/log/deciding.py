@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy import and_, bindparam, delete, insert, select
+from sqlalchemy import and_, bindparam, delete, select
 
 from seedbed_server.errors import MessageNotFoundError, RequestIdReusedError
 from seedbed_server.log import queries
@@ -18,7 +18,6 @@ from seedbed_server.log.schema import decision, message, request
 
 _d = decision.c
 _COLUMNS = ("memory_key", "kind", "last_seq", "source", "recorded_at", "body")
-_ADD = Statement(insert(decision).values({name: bindparam(name) for name in _COLUMNS}))
 _SOURCE = and_(message.c.memory_key == _d.memory_key, message.c.seq == _d.source)
 _ALL = Statement(
     select(_d.id, _d.kind, _d.last_seq, _d.source, _d.recorded_at, _d.body, message.c.time)
@@ -92,7 +91,6 @@ def erase_all(c: Connection, key: int) -> None:
 def _append(c: Connection, place: Place, contents: Sequence[tuple[Content, int]]) -> None:
     place.recorded_at = place.clock()
     save(c, [place])
-    for content, source in contents:
-        kind, body = to_columns(content)
-        values = (place.key, kind, place.last_seq, source, place.recorded_at, body)
-        c.change(_ADD, **dict(zip(_COLUMNS, values, strict=True)))
+    made = [(to_columns(content), source) for content, source in contents]
+    rows = [(place.key, kind, place.last_seq, source, place.recorded_at, body) for (kind, body), source in made]
+    insert_all(c, decision, rows, _COLUMNS)

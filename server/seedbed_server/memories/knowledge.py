@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from heapq import nlargest
@@ -21,6 +21,7 @@ from seedbed_server.projections.graph import MemoryGraph
 from seedbed_server.projections.graphs import Graphs
 from seedbed_server.projections.projector import Projector
 from seedbed_server.projections.triples import Fact, circle, is_value
+from seedbed_server.recall.stopwords import query_terms
 
 # Messages in which those who are spoken of are looked for, when the query names nobody.
 _LOOK_BACK = 4
@@ -37,14 +38,15 @@ PATIENCE = 0.3
 
 @dataclass(frozen=True, slots=True)
 class _Scene:
-    """A graph, at a moment of the world in seconds since 1970."""
+    """A graph, at a moment of the world in seconds since 1970, and the terms of what is asked."""
 
     graph: MemoryGraph
     at: float
+    words: Sequence[str]
 
     def facts_around(self, entity_ids: Sequence[str], k: int, hops: int = 2) -> list[Fact]:
         """The ``k`` nearest facts that hold, nearest first; what two words say alike is there once."""
-        found = [ranked.fact for ranked in self.graph.facts_around(entity_ids, 2 * k, hops, self.at)]
+        found = [ranked.fact for ranked in self.graph.facts_around(entity_ids, 2 * k, hops, self.at, self.words)]
         best: dict[tuple[str, ...], Fact] = {}
         for fact in found:
             name = (*circle(fact), fact.object_id) if is_value(fact) else (fact.id,)
@@ -97,7 +99,8 @@ class KnowledgePart:
             graph = await self.graphs.get(view.key, record.decided)
         else:
             graph = await self.graphs.as_known(view.key, ask.known_at.timestamp(), view.upto_seq)
-        return _Scene(graph, graph.present() if ask.valid_at is None else ask.valid_at.timestamp())
+        at = graph.present() if ask.valid_at is None else ask.valid_at.timestamp()
+        return _Scene(graph, at, query_terms(ask.query))
 
     async def _asked_about(self, view: View, graph: MemoryGraph) -> list[Entity]:
         """Whom the query names; when it names nobody, who was spoken of, and spoke, last."""
@@ -108,32 +111,31 @@ class KnowledgePart:
         return graph.entities_in(" ".join(f"{message.text} , {message.name} ," for message in reversed(last)))
 
     async def _facts(self, view: View, scene: _Scene, facts: Sequence[Fact]) -> tuple[Item, ...]:
-        alive = await self._alive(view, [fact.seqs for fact in facts])
+        alive = await self._alive(view, facts)
         items = [_fact_item(scene, fact, alive, rank) for rank, fact in enumerate(facts)]
         return tuple(item for item in items if item.source_ids)
 
     async def _notes(self, view: View, scene: _Scene, entities: Sequence[Entity], facts: int) -> tuple[Item, ...]:
         around = [scene.facts_around([entity.id], facts, hops=1) if facts else [] for entity in entities]
-        sources = [entity.seqs for entity in entities] + [fact.seqs for known in around for fact in known]
-        alive = await self._alive(view, sources)
+        alive = await self._alive(view, [*entities, *(fact for known in around for fact in known)])
         items = []
         for rank, (entity, known) in enumerate(zip(entities, around, strict=True)):
-            said = [scene.line(fact) for fact in known if _ids(fact.seqs, alive)]
+            said = [scene.line(fact) for fact in known if _ids(fact, alive)]
             items.append(_note_item(entity, said, alive, rank))
         return tuple(item for item in items if item.source_ids)
 
-    async def _alive(self, view: View, sources: Sequence[Collection[int]]) -> dict[int, str]:
+    async def _alive(self, view: View, known: Sequence[Fact | Entity]) -> dict[int, str]:
         """The ids, by seq, of those sources that are shown and in the log."""
-        return await self.log.alive(view.key, sorted({seq for seqs in sources for seq in _shown(seqs)}))
+        return await self.log.alive(view.key, sorted({seq for one in known for seq in _shown(one)}))
 
 
-def _shown(seqs: Collection[int]) -> list[int]:
-    """The sources that a note or a fact is shown with, oldest first."""
-    return sorted(nlargest(_SOURCES, seqs))
+def _shown(known: Fact | Entity) -> Sequence[int]:
+    """The sources that a fact or a note is shown with, oldest first."""
+    return known.seqs[-_SOURCES:] if isinstance(known, Fact) else sorted(nlargest(_SOURCES, known.seqs))
 
 
-def _ids(seqs: Collection[int], alive: dict[int, str]) -> tuple[str, ...]:
-    return tuple(alive[seq] for seq in _shown(seqs) if seq in alive)
+def _ids(known: Fact | Entity, alive: dict[int, str]) -> tuple[str, ...]:
+    return tuple(alive[seq] for seq in _shown(known) if seq in alive)
 
 
 def _fact_item(scene: _Scene, fact: Fact, alive: dict[int, str], rank: int) -> Item:
@@ -143,7 +145,7 @@ def _fact_item(scene: _Scene, fact: Fact, alive: dict[int, str], rank: int) -> I
         text=scene.line(fact),
         time=datetime.fromtimestamp(fact.last_said, UTC),
         score=1.0 / (rank + 1),
-        source_ids=_ids(fact.seqs, alive),
+        source_ids=_ids(fact, alive),
     )
 
 
@@ -160,5 +162,5 @@ def _note_item(entity: Entity, lines: Sequence[str], alive: dict[int, str], rank
         text=f"{clean_name(entity.name)} ({entity.type}){': ' if said else ''}{'; '.join(said)}",
         time=datetime.fromtimestamp(entity.last_seen, UTC),
         score=1.0 / (rank + 1),
-        source_ids=_ids(entity.seqs, alive),
+        source_ids=_ids(entity, alive),
     )

@@ -63,7 +63,7 @@ class Entities:
     """The entities of one memory by id, and by canonical name."""
 
     def __init__(self, identity: Identity | None = None) -> None:
-        self._identity = identity or Identity()
+        self._identity = Identity() if identity is None else identity
         self.by_id: dict[str, Entity] = {}
         self.by_form: dict[str, Entity] = {}
         self.longest = 1  # words of the longest name

@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import merge
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,8 +26,9 @@ from seedbed_server.projections.identity import Identity
 from seedbed_server.projections.knowledge import ClaimRow, Known
 from seedbed_server.projections.names import canonical
 from seedbed_server.projections.pagerank import pagerank
+from seedbed_server.projections.relevance import FactWords
 from seedbed_server.projections.stated import Retractions, stated_claims
-from seedbed_server.projections.triples import Fact, circle, circles, is_value, resolve
+from seedbed_server.projections.triples import SINGLE, Fact, circle, circles, is_value, resolve
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -35,6 +36,12 @@ if TYPE_CHECKING:
 QUERY_WORDS = 2000  # of a query that are looked at for names
 NAME_WORDS = 8  # words of the longest name that is looked for
 NEAR_EDGES = 300  # facts around the seeds that are ranked, newest first: some milliseconds
+
+# What the score of a fact gains by holding all words asked for, and by saying what one has only one of. Ranks add up
+# to 1 over all entities, so either outweighs being near.
+RELEVANT = 2.0
+VALUE = 1.0
+SLOTS = tuple(dict.fromkeys(SINGLE.values()))
 
 Circle = tuple[str, ...]
 
@@ -73,6 +80,7 @@ class MemoryGraph:
         self._retracted: dict[Circle, list[tuple[ClaimRow, float]]] = defaultdict(list)
         self._in_circle: dict[Circle, tuple[str, ...]] = {}  # ids of facts
         self._newest_first: dict[str, list[Fact]] = {}  # by entity, sorted when asked for
+        self._words = FactWords()
 
     def add(self, known: Known) -> bool:
         """Take in what was applied since. Only facts that the new claims may touch are worked out again.
@@ -130,22 +138,30 @@ class MemoryGraph:
                 found.setdefault(self.entities.by_form[form].id, self.entities.by_form[form])
         return list(found.values())
 
-    def facts_around(self, entity_ids: Iterable[str], k: int, hops: int = 2, at: float | None = None) -> list[Ranked]:
-        """The ``k`` facts that hold at a moment and are nearest to the entities, nearest first.
+    def facts_around(
+        self, entity_ids: Iterable[str], k: int, hops: int = 2, at: float | None = None, words: Sequence[str] = ()
+    ) -> list[Ranked]:
+        """The ``k`` facts that hold at a moment and answer best what is asked about the entities, best first.
 
-        Ranked by personalised PageRank of their ends within ``hops``; equals by time, newest first. Before them
-        come those that say of the entities themselves what one has only one of: home, work, spouse, birthplace.
+        The score adds up how near a fact is (personalised PageRank of its ends), which share of the ``words`` asked
+        for it holds, and whether it says of an entity asked about what one has only one of: home, work, spouse,
+        birthplace. Equals come by time, newest first.
         """
         seeds = [i for i in entity_ids if i in self.graph]
-        near = list(islice(self._outward(seeds, hops, self.present() if at is None else at), NEAR_EDGES))
-        rank = _pagerank(near, seeds)
+        moment = self.present() if at is None else at
+        shares = self._words.shares(words)
+        near = {fact.id: fact for fact in islice(self._outward(seeds, hops, moment), NEAR_EDGES)}
+        near |= {fact.id: fact for fact in self._further(seeds, near.values(), shares) if fact.spell(moment)}
+        rank = _pagerank([*near.values()], seeds)
         asked = set(seeds)
-        scored = [
-            Ranked(fact, rank[fact.subject_id] + rank[fact.object_id] + (is_value(fact) and fact.subject_id in asked))
-            for fact in near
-        ]
-        scored.sort(key=lambda r: (-round(r.score, 9), -r.fact.last_said, r.fact.id))
-        return scored[:k]
+
+        def score(fact: Fact) -> float:
+            lasting = VALUE if fact.subject_id in asked and is_value(fact) else 0.0
+            return rank[fact.subject_id] + rank[fact.object_id] + lasting + RELEVANT * shares.get(fact.id, 0.0)
+
+        scores = {i: score(fact) for i, fact in near.items()}
+        best = sorted(near.values(), key=lambda fact: (-round(scores[fact.id], 9), -fact.last_said, fact.id))
+        return [Ranked(fact, scores[fact.id]) for fact in best[:k]]
 
     def explore(
         self,
@@ -184,6 +200,15 @@ class MemoryGraph:
         ]
         return self.facts[max(ended)[1]] if ended else None
 
+    def _further(self, seeds: Sequence[str], near: Iterable[Fact], shares: Mapping[str, float]) -> Iterator[Fact]:
+        """Facts that are worth a look however old: what one has only one of, and what the words of a query ask for."""
+        for seed in seeds:
+            for slot in SLOTS:
+                yield from (self.facts[i] for i in self._in_circle.get((seed, slot), ()))
+        within = {*seeds, *(end for fact in near for end in (fact.subject_id, fact.object_id))}
+        asked = (self.facts[i] for i in sorted(shares, key=shares.__getitem__, reverse=True))
+        yield from islice((fact for fact in asked if {fact.subject_id, fact.object_id} & within), NEAR_EDGES)
+
     def _name(self, entity_id: str, said: str) -> str:
         merged = len(self.identity.members(entity_id)) > 1
         return self.entities.by_id[entity_id].name if merged else said
@@ -200,6 +225,7 @@ class MemoryGraph:
         for fact in found.values():
             known = self.facts.get(fact.id)
             self.facts[fact.id] = fact
+            self._words.add(fact)
             for end in {fact.subject_id, fact.object_id} & self._newest_first.keys():
                 _replace(self._newest_first[end], known, fact)
             if fact.retracted_at is None:
@@ -228,7 +254,8 @@ class MemoryGraph:
         for _ in range(hops):
             ends: dict[str, None] = {}
             ring: set[str] = set()
-            for fact in merge(*map(self.touching, frontier), key=_newest_first):
+            around = [self.touching(node) for node in frontier]
+            for fact in merge(*around, key=_newest_first) if len(around) > 1 else chain.from_iterable(around):
                 if fact.id in given or fact.id in ring:
                     continue
                 ring.add(fact.id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -36,11 +36,15 @@ class _Version:
 
 
 class Graphs:
-    """The graphs of the memories used last, of at most ``most`` facts and entities in all."""
+    """The graphs of the memories used last, of at most ``most`` facts and entities in all.
 
-    def __init__(self, knowledge: Knowledge, log: Decided, most: int = 200_000) -> None:
+    ``applied`` tells up to which seq of a memory the projection has come.
+    """
+
+    def __init__(self, knowledge: Knowledge, log: Decided, applied: Callable[[int], int], most: int = 200_000) -> None:
         self._knowledge = knowledge
         self._log = log
+        self._applied = applied
         self._most = most
         self._kept: OrderedDict[int, tuple[_Version, MemoryGraph]] = OrderedDict()
         self._locks: dict[int, asyncio.Lock] = {}
@@ -105,6 +109,8 @@ class Graphs:
         kept_version, graph = self._kept.get(key, (version, None))
         if graph is None or kept_version != version:
             return None
+        if graph.applied_seq >= self._applied(key):
+            return graph
         known = await self._knowledge.load(key, graph.applied_seq)
         few = len(known.mentions) + len(known.claims) <= GROW_AT_ONCE
         return graph if few and graph.add(known) else None
