@@ -74,9 +74,11 @@ def evaluate(client: Client, options: Options, progress: Progress) -> Evaluated:
             for line in _answers(trial, conversation, options, progress, bars):
                 out.write(json.dumps(line, ensure_ascii=False) + "\n")
                 found.answered += 1
-            memory = trial.memory()
-            found.nothing += sum(not memory.recall(query).hits for query in unrelated)
-            found.unrelated += len(unrelated)
+            if unrelated:
+                wait_applied(client, name)
+                memory = trial.memory()
+                found.nothing += sum(not memory.recall(query).hits for query in unrelated)
+                found.unrelated += len(unrelated)
             client.delete_memory(name)
     return found
 
@@ -114,7 +116,6 @@ def _answers(
     if done < len(messages):
         _write(trial, messages[done:])
         progress.advance(bars[0], len(messages) - done)
-        wait_applied(trial.client, trial.name)
 
 
 def _write(trial: Trial, rows: list[dict[str, Any]]) -> None:
