@@ -77,16 +77,16 @@ class Network(nn.Module):
         one = every.gather(1, right[:, :1])[:, 0]
         for at in range(1, scores.shape[1]):
             going = mask[:, at]
-            every = torch.where(
-                going[:, None], torch.logsumexp(every[:, :, None] + after, 1) + scores[:, at], every
-            )
+            every = torch.where(going[:, None], torch.logsumexp(every[:, :, None] + after, 1) + scores[:, at], every)
             step = scores[:, at].gather(1, right[:, at : at + 1])[:, 0] + after[right[:, at - 1], right[:, at]]
             one = one + step * going
         return (torch.logsumexp(every, 1) - one).sum() / mask.sum()
 
 
-def train(nlp: Language, texts: Sequence[Labelled], out: Path, *, networks: int = NETWORKS, epochs: int = EPOCHS) -> None:
-    """Train on ``texts`` and write the weights to ``out``, in half precision. Seeded: the same texts, the same weights."""
+def train(
+    nlp: Language, texts: Sequence[Labelled], out: Path, *, networks: int = NETWORKS, epochs: int = EPOCHS
+) -> None:
+    """Train on ``texts`` and write the weights to ``out``, in half precision. The same texts give the same."""
     both = [*texts, *(text.lowered() for text in texts)]
     centre, projection = _components(nlp, both)
     features = Features(nlp, centre, projection)
@@ -108,7 +108,7 @@ def train(nlp: Language, texts: Sequence[Labelled], out: Path, *, networks: int 
 def _components(nlp: Language, texts: Sequence[Labelled]) -> tuple[Floats, Floats]:
     """The mean of the word vectors of the texts' words, and their projection on whitened principal components."""
     words = sorted({token.text for text in texts for token in nlp.make_doc(text.text) if token.has_vector})
-    rows = np.stack([nlp.vocab.get_vector(word) for word in words])
+    rows: Floats = np.stack([np.asarray(nlp.vocab.get_vector(word), np.float32) for word in words])
     centre = rows.mean(0)
     _, sizes, directions = np.linalg.svd(rows - centre, full_matrices=False)
     deviations = sizes[:COMPONENTS, None] / np.sqrt(len(rows))

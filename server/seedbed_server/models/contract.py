@@ -18,7 +18,7 @@ MODALITIES = ("asserted", "planned", "possible")
 """How a claim is meant: as a fact, as an intention, or as something that may be."""
 
 
-RULES = "extraction-1"
+RULES = "extraction-2"
 """Version of the rules that read a parse: part of a fingerprint, so raise it when other claims come out."""
 
 
@@ -35,18 +35,30 @@ class Turn:
     """One message as the tagger reads it: who said it to whom, and when.
 
     An empty ``speaker`` or ``listener`` is unknown: claims about "I" or "you"
-    are then dropped.
+    are then dropped. ``present`` are others who have spoken shortly before.
     """
 
     text: str
     speaker: str
     listener: str
     time: datetime | None
+    present: tuple[str, ...] = ()
+
+    @property
+    def persons(self) -> list[str]:
+        """The names of all persons that are known to take part."""
+        return [name for name in dict.fromkeys((self.speaker, self.listener, *self.present)) if name]
 
     def to_wire(self) -> dict[str, Any]:
-        """As a dict of strings; the time in ISO 8601, or empty."""
+        """As a dict of strings, and a list of them; the time in ISO 8601, or empty."""
         when = self.time.isoformat() if self.time else ""
-        return {"text": self.text, "speaker": self.speaker, "listener": self.listener, "time": when}
+        return {
+            "text": self.text,
+            "speaker": self.speaker,
+            "listener": self.listener,
+            "time": when,
+            "present": list(self.present),
+        }
 
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> Turn:
@@ -60,6 +72,7 @@ class Turn:
             speaker=str(wire.get("speaker") or ""),
             listener=str(wire.get("listener") or ""),
             time=datetime.fromisoformat(when) if when else None,
+            present=tuple(map(str, wire.get("present") or ())),
         )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,7 +61,9 @@ class Features:
         tags = nlp.get_pipe("tagger").labels  # type: ignore[attr-defined]
         labels = nlp.get_pipe("ner").labels  # type: ignore[attr-defined]
         self._tags = {tag: i for i, tag in enumerate(tags, 1)}
-        self._labels = {f"{place}{label}": i for i, (label, place) in enumerate(((y, p) for y in labels for p in "BI"), 1)}
+        self._labels = {
+            f"{place}{label}": i for i, (label, place) in enumerate(((y, p) for y in labels for p in "BI"), 1)
+        }
 
     @property
     def tags(self) -> int:
@@ -120,7 +123,7 @@ def _keep_hidden(nlp: Language) -> None:
         encoder.layers[0] = Model(HIDDEN, _forward_and_keep, layers=[inner])
 
 
-def _forward_and_keep(model: Model, docs: Sequence[Doc], is_train: bool) -> object:
+def _forward_and_keep(model: Model[Any, Any], docs: Sequence[Doc], is_train: bool) -> object:
     hidden, backward = model.layers[0](docs, is_train)
     for doc, rows in zip(docs, hidden, strict=True):
         doc.user_data[HIDDEN] = rows

@@ -59,7 +59,7 @@ class Labeller:
         if not filled:
             return found
         seen = self._features.of([docs[i] for i in filled])
-        scores = sum(network.scores(seen) for network in self._networks) / len(self._networks)
+        scores = np.mean([network.scores(seen) for network in self._networks], axis=0)
         for i, path in zip(filled, self._best(scores, seen.lengths), strict=True):
             found[i] = list(_names(path))
         return found
