@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 import sys
 import time
+from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 
-from seedbed import Message
 from seedbed_server import __version__
 from seedbed_server.app import settings as configuration
 from seedbed_server.app.codes import MODELS, USAGE
 from seedbed_server.app.target import Target, calling, err
+
+if TYPE_CHECKING:
+    from seedbed import Message
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
 models_app = typer.Typer(no_args_is_help=True, help="Local models: what there is, fetch it, verify it.")
@@ -28,6 +31,7 @@ out = Console(emoji=False)
 # Neither are they commands to a terminal: control characters but tab and newline are shown as U+FFFD.
 _CONTROLS = dict.fromkeys([*range(9), *range(11, 32), *range(127, 160)], "\ufffd")
 
+_TIMES = ["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M:%S.%f"]
 Session = Annotated[str, typer.Option("--session", help="Session.")]
 
 
@@ -91,6 +95,8 @@ def write(
     session: Session = "default",
 ) -> None:
     """Write one message."""
+    from seedbed import Message
+
     said = sys.stdin.read() if text == "-" else text
     with target.client() as client:
         written = client.memory(memory, session=session).write([Message(role, (said,), name)])
@@ -213,6 +219,33 @@ def extract(
         err.print(str(error), highlight=False, markup=False)
         raise typer.Exit(MODELS) from None
     err.print(f"{count} messages", highlight=False)
+
+
+@app.command()
+@calling
+def graph(
+    target: Target,
+    memory: str,
+    file: Annotated[Path, typer.Option("--out", help="FILE.graphml, FILE.json (node-link), or FILE.html to look at.")],
+    valid_at: Annotated[datetime | None, typer.Option(formats=_TIMES, help="Facts that held then (UTC).")] = None,
+    known_at: Annotated[datetime | None, typer.Option(formats=_TIMES, help="What was recorded by then (UTC).")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="The most facts, newest first.")] = 2000,
+) -> None:
+    """Export a memory's graph of facts, as files that networkx reads, or as a page on its own."""
+    from seedbed_server.app.graph_file import FORMATS, write_graph
+
+    if file.suffix not in FORMATS:
+        err.print(f"[red]--out[/red] must end with one of {', '.join(FORMATS)}")
+        raise typer.Exit(USAGE)
+    with target.client() as client:
+        try:
+            entities, facts = write_graph(
+                client.memory(memory), file, valid_at=valid_at, known_at=known_at, limit=limit
+            )
+        except OSError as error:
+            err.print(f"[red]{file}[/red] cannot be written: {error.strerror}")
+            raise typer.Exit(USAGE) from None
+    out.print(f"{entities} entities, {facts} facts: {file}", highlight=False, markup=False)
 
 
 @app.command()

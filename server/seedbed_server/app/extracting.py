@@ -87,8 +87,8 @@ def _row(wire: dict[str, Any] | None) -> dict[str, Any]:
                 "predicate": claim.predicate,
                 "object": claim.object,
                 "negated": claim.negated,
-                "valid_from": None,
-                "valid_to": None,
+                "valid_from": claim.valid_from.isoformat() if claim.valid_from else None,
+                "valid_to": claim.valid_to.isoformat() if claim.valid_to else None,
             }
             for claim in found.claims
         ],

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
+import gc
 import os
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 from rich.console import Console
 
@@ -19,6 +22,8 @@ from seedbed_server.models.weights import WeightsError, require
 # The library reads this once, when NumPy is imported; the model processes have settings of their own.
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
 
+_M_ARENA_MAX = -8  # malloc.h
+
 
 def run(settings: Settings, ready_fd: int | None, console: Console) -> int:
     """Run the server until it is told to stop; returns the exit code."""
@@ -26,11 +31,11 @@ def run(settings: Settings, ready_fd: int | None, console: Console) -> int:
     os.umask(0o077)
     configure(settings.log_format)
     os.environ.update(_ONE_THREAD)
+    _share_memory()
     try:
         with ThreadPoolExecutor(1) as beside:
             verified = beside.submit(require, models_dir(settings))
-            from seedbed_server.app import lifecycle  # noqa: F401 - takes as long as the hashing of all model files
-
+            _import()  # takes longer than the hashing of all model files
             verified.result()
         return _run(settings, ready_fd, console)
     except WeightsError as error:
@@ -45,6 +50,21 @@ def run(settings: Settings, ready_fd: int | None, console: Console) -> int:
         )
     except OSError as error:
         return _fail(console, STORAGE, "The data directory cannot be used.", f"{error.strerror}: {error.filename}")
+
+
+def _share_memory() -> None:
+    """Keep all threads in one arena: glibc would give each its own, and what one frees no other could use."""
+    with suppress(OSError, AttributeError):  # another C library
+        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)
+
+
+def _import() -> None:
+    """Import the server. Nothing of it becomes garbage, so no collection looks for any: neither now nor ever after."""
+    gc.disable()
+    from seedbed_server.app import lifecycle  # noqa: F401
+
+    gc.freeze()
+    gc.enable()
 
 
 def _run(settings: Settings, ready_fd: int | None, console: Console) -> int:

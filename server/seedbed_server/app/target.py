@@ -8,15 +8,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 
-from seedbed import Client
-from seedbed.connection import Tls
-from seedbed.errors import SeedbedError
 from seedbed_server.app.codes import CALL, USAGE
+
+if TYPE_CHECKING:  # `seedbed serve` calls nobody, and starts sooner without the client
+    from seedbed import Client
+    from seedbed.connection import Tls
 
 err = Console(stderr=True, emoji=False)
 
@@ -38,6 +39,9 @@ class Target:
     @contextmanager
     def client(self) -> Iterator[Client]:
         """A client; an error of a call ends the command with one line."""
+        from seedbed import Client
+        from seedbed.errors import SeedbedError
+
         try:
             with Client(self.server, token=self.token, namespace=self.namespace, tls=self._tls()) as client:
                 yield client
@@ -49,6 +53,8 @@ class Target:
             raise typer.Exit(CALL) from None
 
     def _tls(self) -> Tls | bool:
+        from seedbed.connection import Tls
+
         if bool(self.cert) != bool(self.key):
             err.print("[red]--cert and --key[/red]: give both or neither")
             raise typer.Exit(USAGE)

@@ -22,6 +22,7 @@ _SETTINGS = (
     "PRAGMA synchronous=FULL",  # every commit is fsynced: NORMAL would lose acknowledged writes on power failure
     "PRAGMA secure_delete=ON",  # erased text is overwritten in the file
     "PRAGMA foreign_keys=ON",
+    "PRAGMA cache_size=-512",  # KiB, of each connection; the operating system caches the file for all of them
 )
 
 

@@ -22,6 +22,14 @@ RULES = "extraction-2"
 """Version of the rules that read a parse: part of a fingerprint, so raise it when other claims come out."""
 
 
+def _time_to_wire(time: datetime | None) -> str:
+    return time.isoformat() if time else ""
+
+
+def _time_from_wire(wire: str | None) -> datetime | None:
+    return datetime.fromisoformat(wire) if wire else None
+
+
 @dataclass(frozen=True, slots=True)
 class Passage:
     """A text to encode; ``header`` is repeated before every chunk of it."""
@@ -51,12 +59,11 @@ class Turn:
 
     def to_wire(self) -> dict[str, Any]:
         """As a dict of strings, and a list of them; the time in ISO 8601, or empty."""
-        when = self.time.isoformat() if self.time else ""
         return {
             "text": self.text,
             "speaker": self.speaker,
             "listener": self.listener,
-            "time": when,
+            "time": _time_to_wire(self.time),
             "present": list(self.present),
         }
 
@@ -66,12 +73,11 @@ class Turn:
         text = wire["text"]
         if not isinstance(text, str):
             raise TypeError("text")
-        when = wire.get("time") or ""
         return cls(
             text=text,
             speaker=str(wire.get("speaker") or ""),
             listener=str(wire.get("listener") or ""),
-            time=datetime.fromisoformat(when) if when else None,
+            time=_time_from_wire(wire.get("time")),
             present=tuple(map(str, wire.get("present") or ())),
         )
 
@@ -95,6 +101,9 @@ class Claim:
 
     ``predicate`` is canonical (see `vocabulary`), ``surface`` the words of the
     clause. The types are those of `Span`, "other" where nothing names one.
+    ``valid_from`` and ``valid_to`` say when it holds in the world, where the
+    words do: a time with a zone, or None. Without the first it holds from when
+    it was said.
     """
 
     subject: str
@@ -105,6 +114,18 @@ class Claim:
     surface: str
     subject_type: str = "other"
     object_type: str = "other"
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+
+    def to_wire(self) -> dict[str, Any]:
+        """As a dict; times in ISO 8601, or empty."""
+        return asdict(self) | {name: _time_to_wire(getattr(self, name)) for name in ("valid_from", "valid_to")}
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Claim:
+        """Reads `to_wire` back. Raises TypeError or ValueError on anything else."""
+        times = {name: _time_from_wire(wire.get(name)) for name in ("valid_from", "valid_to")}
+        return cls(**(dict(wire) | times))
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,13 +139,13 @@ class Extraction:
         """As a dict of lists of dicts."""
         return {
             "entities": [asdict(span) for span in self.entities],
-            "claims": [asdict(claim) for claim in self.claims],
+            "claims": [claim.to_wire() for claim in self.claims],
         }
 
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> Extraction:
-        """Reads `to_wire` back. Raises KeyError or TypeError on anything else."""
+        """Reads `to_wire` back. Raises KeyError, TypeError or ValueError on anything else."""
         return cls(
             entities=tuple(Span(**span) for span in wire["entities"]),
-            claims=tuple(Claim(**claim) for claim in wire["claims"]),
+            claims=tuple(Claim.from_wire(claim) for claim in wire["claims"]),
         )

@@ -38,6 +38,7 @@ class Encoder:
             "seedbed_server.models.encoder_child:create",
             {"models_dir": str(models_dir.absolute()), "threads": threads},
             threads=threads,
+            niceness=5,  # behind writes, before the other children: searches wait for it
         )
 
     async def encode_queries(self, texts: Sequence[str]) -> np.ndarray:

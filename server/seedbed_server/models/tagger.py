@@ -29,6 +29,7 @@ class Tagger:
             "seedbed_server.models.tagger_child:create",
             {"models_dir": str(models_dir.absolute())},
             threads=threads,
+            niceness=10,
         )
 
     async def extract(self, turns: Sequence[Turn], *, urgent: bool = False) -> list[Extraction | None]:

@@ -242,6 +242,7 @@ def main(target: str, descriptor: int) -> int:
     first = channel.read()
     if first is None:
         return 0
+    os.nice(first["niceness"])
     threading.Thread(target=read_calls, args=(channel, queue), name="reader", daemon=True).start()
     try:
         worker = _build(target, first["settings"])

@@ -27,6 +27,9 @@ LONGEST_DELAY = 30.0
 STEADY = 60.0
 """Seconds of service after which an end counts as the first again."""
 
+LAST_BREATH = 1.0
+"""Seconds in which a child that has closed its socket, or was killed, has to be gone."""
+
 STOP_GRACE = 10.0
 """Seconds that an orderly end may take before the child is killed."""
 
@@ -53,6 +56,8 @@ class Child:
 
     ``target`` is ``"package.module:factory"`` and ``settings`` what the factory is
     given. The process is spawned, never forked: the libraries in it hang after a fork.
+    ``niceness`` is how far it gives way to the process that answers calls, where
+    they compete for processors.
 
     ``state``, ``restarts`` and ``detail`` (a fixed sentence) say how it stands;
     ``info`` is what the worker said of itself when it was last ready.
@@ -67,6 +72,7 @@ class Child:
         boot_timeout: float = 120.0,
         stall_timeout: float = 60.0,
         threads: int = 1,
+        niceness: int = 0,
     ) -> None:
         self.name = name
         self.state: State = "down"
@@ -78,6 +84,7 @@ class Child:
         self._boot_timeout = boot_timeout
         self._stall_timeout = stall_timeout
         self._threads = threads
+        self._niceness = niceness
         self._ids = itertools.count(1)
         self._pending: dict[int, asyncio.Future[Any]] = {}
         self._ready = asyncio.Event()
@@ -199,7 +206,7 @@ class Child:
         try:
             async with asyncio.timeout(self._boot_timeout):
                 reader = await self._spawn()
-                self._send({"settings": self._settings})
+                self._send({"settings": self._settings, "niceness": self._niceness})
                 if not self._accept(await _read(reader)):
                     return
             watch = asyncio.create_task(self._watch(), name=f"watch {self.name}")
@@ -267,9 +274,12 @@ class Child:
         process, self._process = self._process, None
         writer, self._writer = self._writer, None
         if process is not None:
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
+            try:  # what has ended is not killed: that would take its exit code from asyncio, which says so in the log
+                await asyncio.wait_for(process.wait(), LAST_BREATH)
+            except TimeoutError:
+                with contextlib.suppress(ProcessLookupError):
+                    process.kill()
+                await process.wait()
         if writer is not None:
             writer.close()
         for reply in self._pending.values():

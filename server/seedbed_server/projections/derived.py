@@ -231,6 +231,7 @@ class Derived:
         if getattr(self._local, "generation", None) != generation:
             db = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
             db.execute("PRAGMA query_only=ON")
+            db.execute("PRAGMA cache_size=-512")  # KiB; the operating system caches the file
             self._opened.append(db)
             self._local.db, self._local.generation = db, generation
         reader: sqlite3.Connection = self._local.db

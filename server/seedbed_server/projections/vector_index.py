@@ -84,6 +84,7 @@ class ChromaIndex:
                 "dimensions": dimensions,
                 "floor": floor,
             },
+            niceness=10,
         )
 
     async def generation(self) -> str:
