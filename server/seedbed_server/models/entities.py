@@ -40,6 +40,8 @@ _DWELLING = {
     "born",
     "travel", "traveled", "travelled", "flew", "fly", "flying", "reside", "resides",
 }  # fmt: skip
+_TRUSTING = {"believe", "believed", "believes", "trust", "trusts", "trusted", "confide", "confided", "interested"}
+_ROLES = {"user", "assistant", "system", "tool", "function", "developer"}
 _MARRYING = {"marry", "married", "marrying", "marries", "dating", "engaged"}
 _NAMELIKE = re.compile(r"[^\W\d_]")
 
@@ -107,11 +109,15 @@ def find_names(
 
 
 def _expected(doc: Doc, name: Name) -> Name:
-    """Corrects a type by its verb: one moves to a place, and marries a person."""
+    """Corrects a type by what stands around it: one is in a place, moves to a place, and marries a person."""
     head = doc[name.last]
     verb = head.head.head if head.dep_ == "pobj" else head.head
-    if name.type == "person" and head.dep_ == "pobj" and head.head.lower_ in {"to", "in"} and verb.lower_ in _DWELLING:
-        return replace(name, type="location")
+    if name.type == "person" and head.dep_ == "pobj":
+        inside = head.head.lower_ == "in" and verb.lower_ not in _TRUSTING
+        if inside or (head.head.lower_ == "to" and verb.lower_ in _DWELLING):
+            return replace(name, type="location")
+    if name.type == "location" and head.dep_ == "nsubj" and head.head.lower_ in _DWELLING:
+        return replace(name, type="person")
     if (
         name.type in {"location", "organisation"}
         and verb.lower_ in _MARRYING
@@ -141,7 +147,10 @@ def _absorb(candidates: list[tuple[int, Name]]) -> list[tuple[int, Name]]:
 
 def _known(doc: Doc, text: str, known: Sequence[str]) -> Iterator[Name]:
     for name in known:
-        if not _NAMELIKE.search(name) or name.casefold() in NOT_NAMES or (len(name) < 2 and name.isascii()):
+        folded = name.casefold()
+        if not _NAMELIKE.search(name) or folded in NOT_NAMES or folded in _ROLES:
+            continue
+        if len(name) < 2 and name.isascii():
             continue
         for match in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE):
             span = doc.char_span(match.start(), match.end())

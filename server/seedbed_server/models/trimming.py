@@ -67,6 +67,8 @@ def is_believable(doc: Doc, first: int, last: int) -> bool:
         return False
     if folded in NOT_NAMES or relation(folded) is not None or all(token.tag_ in _PRONOUN_TAGS for token in tokens):
         return False
+    if sum(map(str.isdigit, text)) > sum(map(str.isalpha, text)):
+        return False  # the number of an order
     begins = tokens[0]
     # "Love your hair": a capital because a sentence begins.
     by_place = begins.tag_ == "VBG" or (first == last and begins.tag_[:2] in _NO_NOUNS)
