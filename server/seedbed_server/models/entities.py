@@ -41,6 +41,7 @@ _DWELLING = {
     "travel", "traveled", "travelled", "flew", "fly", "flying", "reside", "resides",
 }  # fmt: skip
 _TRUSTING = {"believe", "believed", "believes", "trust", "trusts", "trusted", "confide", "confided", "interested"}
+_WORKING = {"work", "works", "worked", "working", "job", "intern", "internship", "interview", "engineer"}
 _ROLES = {"user", "assistant", "system", "tool", "function", "developer"}
 _MARRYING = {"marry", "married", "marrying", "marries", "dating", "engaged"}
 _NAMELIKE = re.compile(r"[^\W\d_]")
@@ -116,6 +117,9 @@ def _expected(doc: Doc, name: Name) -> Name:
         inside = head.head.lower_ == "in" and verb.lower_ not in _TRUSTING
         if inside or (head.head.lower_ == "to" and verb.lower_ in _DWELLING):
             return replace(name, type="location")
+    if name.type == "location" and head.dep_ == "pobj" and head.head.lower_ == "at":
+        if any(token.lower_ in _WORKING for token in (verb, *verb.children)):
+            return replace(name, type="organisation")
     if name.type == "location" and head.dep_ == "nsubj" and head.head.lower_ in _DWELLING:
         return replace(name, type="person")
     if (
@@ -191,14 +195,18 @@ def _recognised(doc: Doc) -> Iterator[Name]:
         if trimmed is None:
             continue
         first, last = trimmed
-        if kind == "date" or (is_believable(doc, first, last) and _is_likely(doc, first, last, kind)):
+        if kind == "date" or (is_believable(doc, first, last) and _is_likely(doc, first, last, ent.label_)):
             yield Name(first, last, kind)
 
 
-def _is_likely(doc: Doc, first: int, last: int, kind: str) -> bool:
-    """Whether the recogniser, which knows newswire only, is to be believed of chat."""
-    tokens = doc[first : last + 1]
-    if tokens.text.islower():
-        # On lower case it guesses: a place or a person it has seen, or noise.
-        return kind in {"person", "location"} and all(token.tag_.startswith("NNP") for token in tokens)
-    return any(token.tag_.startswith("N") or token.text[:1].isupper() for token in tokens)
+def _is_likely(doc: Doc, first: int, last: int, label: str) -> bool:
+    """Whether the recogniser is to be believed where the labeller saw nothing.
+
+    In chat it seldom is, but of nationalities and faiths, which the labeller does not
+    know, of events, and of where somebody is or works.
+    """
+    head = doc[last]
+    if label == "EVENT" or (label == "NORP" and doc[first].text[:1].isupper()):
+        return True
+    placed = label in {"GPE", "LOC", "ORG"} and head.dep_ == "pobj" and head.tag_.startswith("NNP")
+    return placed and doc[first].is_title and not doc[first].is_sent_start
