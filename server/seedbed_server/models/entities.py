@@ -110,24 +110,22 @@ def find_names(
 
 
 def _expected(doc: Doc, name: Name) -> Name:
-    """Corrects a type by what stands around it: one is in a place, moves to a place, and marries a person."""
+    """Corrects a type by what stands around it: one is in a place, works at a company, and marries a person."""
     head = doc[name.last]
-    verb = head.head.head if head.dep_ == "pobj" else head.head
-    if name.type == "person" and head.dep_ == "pobj":
-        inside = head.head.lower_ == "in" and verb.lower_ not in _TRUSTING
-        if inside or (head.head.lower_ == "to" and verb.lower_ in _DWELLING):
-            return replace(name, type="location")
-    if name.type == "location" and head.dep_ == "pobj" and head.head.lower_ == "at":
-        if any(token.lower_ in _WORKING for token in (verb, *verb.children)):
-            return replace(name, type="organisation")
-    if name.type == "location" and head.dep_ == "nsubj" and head.head.lower_ in _DWELLING:
+    preposition = head.head.lower_ if head.dep_ == "pobj" else ""
+    verb = head.head.head if preposition else head.head
+    if name.type == "person":
+        placed = preposition == "in" and verb.lower_ not in _TRUSTING
+        moved = preposition == "to" and verb.lower_ in _DWELLING
+        return replace(name, type="location") if placed or moved else name
+    if name.type not in {"location", "organisation"}:
+        return name
+    married = verb.lower_ in _MARRYING and (head.dep_ == "dobj" or preposition == "to")
+    dwells = name.type == "location" and head.dep_ == "nsubj" and verb.lower_ in _DWELLING
+    if married or dwells:
         return replace(name, type="person")
-    if (
-        name.type in {"location", "organisation"}
-        and verb.lower_ in _MARRYING
-        and (head.dep_ == "dobj" or (head.dep_ == "pobj" and head.head.lower_ == "to"))
-    ):
-        return replace(name, type="person")
+    if preposition == "at" and any(token.lower_ in _WORKING for token in (verb, *verb.children)):
+        return replace(name, type="organisation")
     return name
 
 
