@@ -27,7 +27,7 @@ TYPES = {
     "LOC": "location",
     "FAC": "location",
     "ORG": "organisation",
-    "NORP": "organisation",
+    "NORP": "other",
     "WORK_OF_ART": "work",
     "PRODUCT": "product",
     "EVENT": "event",
