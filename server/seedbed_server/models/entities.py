@@ -27,7 +27,7 @@ TYPES = {
     "LOC": "location",
     "FAC": "location",
     "ORG": "organisation",
-    "NORP": "other",
+    "NORP": "organisation",
     "WORK_OF_ART": "work",
     "PRODUCT": "product",
     "EVENT": "event",
