@@ -12,7 +12,7 @@ import pytest
 from seedbed import Message
 from seedbed.messages import Media, ToolCall
 from seedbed_server.app import exports
-from seedbed_server.app.transfer import BadFileError, read_file
+from seedbed_server.app.transfer import BadFileError, read_messages
 
 CHAT: list[dict[str, Any]] = [
     {"role": "developer", "content": "Be brief."},
@@ -133,9 +133,9 @@ def test_a_file_is_recognised(tmp_path: Path, document: Any, indent: int | None)
     """In one line or in many, read twice alike: an import that is repeated stores nothing twice."""
     file = tmp_path / "file.json"
     file.write_text(json.dumps(document, indent=indent), encoding="utf-8")
-    found = [*read_file(file)]
+    found = [*read_messages(file)]
     assert [message.parts for message in found] == [message.parts for message in exports.messages(document)]
-    assert found == [*read_file(file)]
+    assert found == [*read_messages(file)]
 
 
 def test_lines_of_a_chat_api(tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ def test_lines_of_a_chat_api(tmp_path: Path) -> None:
         {"role": "user", "content": [{"type": "text", "text": "Hi"}], "session": "s", "id": "i"},
     ]
     file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    found = [*read_file(file)]
+    found = [*read_messages(file)]
     assert [message.session for message in found] == ["default"] * 7 + ["conversation 8"] * 2 + ["s"]
     assert len({message.id for message in found}) == len(found)
     assert found[-1].id == "i"
@@ -164,4 +164,4 @@ def test_what_is_no_conversation_is_refused(tmp_path: Path, document: Any) -> No
     file = tmp_path / "file.json"
     file.write_text(json.dumps(document, indent=1), encoding="utf-8")
     with pytest.raises(BadFileError, match=r"^(it|line \d+) (holds|cannot|is not)[a-z ]+$"):
-        [*read_file(file)]
+        [*read_messages(file)]

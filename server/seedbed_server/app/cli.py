@@ -204,12 +204,12 @@ def extract(
 ) -> None:
     """Read messages for the names and triples in them, as the server does; no server is needed."""
     from seedbed_server.app.extracting import extract_file
-    from seedbed_server.app.transfer import BadLineError
+    from seedbed_server.app.transfer import BadFileError
     from seedbed_server.models.weights import WeightsError
 
     try:
         count = extract_file(configuration.models_dir(configuration.load()), file, to, err)
-    except BadLineError as error:
+    except BadFileError as error:
         err.print(f"[red]{file}[/red]: {error}; nothing was written")
         raise typer.Exit(USAGE) from None
     except OSError as error:

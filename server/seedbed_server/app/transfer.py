@@ -42,7 +42,7 @@ def import_file(memory: RemoteMemory, file: Path, console: Console) -> Imported:
         bar = progress.add_task("messages", total=_count(file) if _is_lines(file) else None)
 
         def counted() -> Iterator[Message]:
-            for message in read_file(file):
+            for message in read_messages(file):
                 yield message
                 progress.advance(bar)
 
@@ -81,17 +81,9 @@ def _document(file: Path) -> Iterator[Message]:
         raise BadFileError("it cannot be read as conversations") from None
 
 
-def read_file(file: Path) -> Iterator[Message]:
-    """Yield a file's messages. Raises BadFileError at what is none."""
-    return _lines(file) if _is_lines(file) else _document(file)
-
-
 def read_messages(file: Path) -> Iterator[Message]:
-    """The messages of a file. Raises BadLineError at the first line that is none, and OSError."""
-    with file.open("rb") as lines:
-        for number, line in enumerate(lines, 1):
-            if line.strip():
-                yield _message(number, line)
+    """Return an iterator over a file's messages. Raises BadFileError at what is none, and OSError."""
+    return _lines(file) if _is_lines(file) else _document(file)
 
 
 def export_file(memory: RemoteMemory, file: Path) -> None:
