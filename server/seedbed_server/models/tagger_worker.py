@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import spacy
@@ -20,6 +20,8 @@ from thinc.api import NumpyOps
 from .contract import Claim, Extraction, Span, Turn
 from .entities import find_names
 from .lemmas import Lemmas
+from .lexicon import Lexicon
+from .mending import Mended, Mender
 from .phrases import Scene, quoted_tokens
 from .reading import Piece, pieces
 from .relations import relations
@@ -53,6 +55,7 @@ class TaggerWorker:
 
     def __init__(self, nlp: Language) -> None:
         self._nlp = nlp
+        self._mender = Mender(Lexicon(nlp))
         self._triples = Triples(Lemmas(nlp))
 
     def extract(self, turns: Sequence[Mapping[str, Any]]) -> Generator[None, None, list[dict[str, Any] | None]]:
@@ -91,16 +94,20 @@ class TaggerWorker:
 
     def _parse(self, batch: list[tuple[_Read, Piece]]) -> list[tuple[list[Span], list[Claim]] | None]:
         with self._nlp.memory_zone():
-            docs = self._nlp.pipe([piece.text for _, piece in batch], batch_size=len(batch))
-            return [self._understand(read.turn, piece, doc) for (read, piece), doc in zip(batch, docs, strict=True)]
+            mended = [self._mender.mend(piece.text, (read.turn.speaker, read.turn.listener)) for read, piece in batch]
+            docs = self._nlp.pipe([each.text for each in mended], batch_size=len(batch))
+            return [
+                self._understand(read.turn, piece, text, doc)
+                for (read, piece), text, doc in zip(batch, mended, docs, strict=True)
+            ]
 
-    def _understand(self, turn: Turn, piece: Piece, doc: Doc) -> tuple[list[Span], list[Claim]]:
+    def _understand(self, turn: Turn, piece: Piece, mended: Mended, doc: Doc) -> tuple[list[Span], list[Claim]]:
         related = relations(doc)
-        names = find_names(doc, piece.text, [name for name in (turn.speaker, turn.listener) if name], related)
-        spans = names.spans(piece.start)
+        names = find_names(doc, mended.text, [name for name in (turn.speaker, turn.listener) if name], related)
+        spans = [_placed(span, mended, piece.start) for span in names.spans(0)]
         if not piece.said:
             return spans, []
-        scene = Scene(doc, names, turn.speaker, turn.listener, quoted_tokens(doc, piece.text), related)
+        scene = Scene(doc, names, turn.speaker, turn.listener, quoted_tokens(doc, mended.text), related)
         return spans, self._triples.of(scene)
 
 
@@ -124,6 +131,12 @@ def _multiply_with_numpy(nlp: Language) -> None:
         model = getattr(pipe, "model", None)
         for node in model.walk() if model is not None else ():
             node.ops = ops
+
+
+def _placed(span: Span, mended: Mended, start: int) -> Span:
+    """A span of a mended piece where it stands in the message."""
+    first, last = mended.source(span.start, span.end)
+    return replace(span, start=start + first, end=start + last)
 
 
 def _accept(wire: Mapping[str, Any]) -> _Read:
