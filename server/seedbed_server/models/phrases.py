@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 
 from spacy.tokens import Doc, Token
 
-from .entities import Names
+from .entities import Name, Names
+from .lexicon import is_word
 from .relations import Relation, holder_of
-from .vocabulary import TIME_NOUNS, VAGUE_NOUNS, relation
+from .vocabulary import KIN, NOT_NAMES, PETS, TIME_NOUNS, VAGUE_NOUNS, relation
 
 LONGEST_OBJECT = 6
 """Words of the longest object; a longer phrase is no name for anything."""
@@ -66,37 +67,83 @@ class Scene:
     listener: str
     quoted: frozenset[int]
     relations: list[Relation] = field(default_factory=list)
+    referents: dict[int, tuple[Node, ...]] = field(default_factory=dict)
+    """Whom a pronoun of the third person stands for, by its token: filled by `references`."""
 
     def person(self, token: Token) -> Node | None:
-        """Who a pronoun of the first or second person is; None for any other, or inside a quotation."""
+        """The one whom a pronoun stands for; None if that is unknown or many, or inside a quotation."""
         if token.i in self.quoted:
             return None
+        if (found := self.referents.get(token.i)) is not None:
+            return found[0] if len(found) == 1 else None
         word = token.lower_
         name = self.speaker if word in _FIRST or word in _MINE else self.listener if word in _SECOND | _YOURS else ""
         return Node(name, "person") if name else None
 
+    def agents(self, token: Token) -> tuple[Node, ...]:
+        """All who act where a phrase is the subject: one, or those for whom "they" stands."""
+        if (found := self.referents.get(token.i)) is not None:
+            return found
+        one = self.agent(token)
+        return () if one is None else (one,)
+
     def agent(self, token: Token) -> Node | None:
-        """Who acts: a speaker, a name, "Maya's sister"; None for anything less certain."""
+        """Who acts: a speaker, a name, "Maya's sister", "Maya's company"; None for anything less certain."""
         if token.tag_ in {"PRP", "PRP$"} or token.lower_ in _FIRST | _SECOND:
             return self.person(token)
         name = self.names.at(token)
         if name is not None:
-            return None if name.type == "date" or is_vocative(token) else Node(name.text(self.doc), name.type)
-        return self.relative(token)
+            return None if name.type == "date" or is_vocative(token) else self.named(name)
+        return self.relative(token) or self.unlisted(token) or self.owned(token)
+
+    def named(self, name: Name) -> Node:
+        """A name without the word for what it names: "Mirci" of "cat Mirci"."""
+        first = name.first
+        while first < name.last and (word := self.doc[first]).is_lower and relation(word.text):
+            first += 1
+        return Node(self.doc[first : name.last + 1].text, name.type)
+
+    def unlisted(self, token: Token) -> Node | None:
+        """A name that no recogniser found: a proper noun, an unknown word with a capital, or "Dad"."""
+        if not token.tag_.startswith("NN") or not token.text[:1].isupper() or is_vocative(token):
+            return None
+        if token.dep_ == "compound" or token.lower_ in TIME_NOUNS | NOT_NAMES and not relation(token.text):
+            return None
+        if relation(token.text) is not None:
+            bare = holder_of(token) is None and relation(token.text) not in PETS
+            return Node(token.text, "person") if bare and token.lower_ in KIN and token.tag_ != "NNS" else None
+        if token.tag_ not in {"NNP", "NNPS"} and is_word(token):
+            return None
+        first = token.i
+        while first > 0 and (left := self.doc[first - 1]).head == token and left.tag_.startswith("NNP"):
+            first -= 1
+        return Node(self.doc[first : token.i + 1].text, "other")
+
+    def owned(self, noun: Token) -> Node | None:
+        """Somebody's something as the one that acts: "Maya's company"."""
+        holder = holder_of(noun)
+        if holder is None or noun.tag_ not in {"NN", "NNS"} or noun.lower_ in VAGUE_NOUNS | TIME_NOUNS:
+            return None
+        owner = self.owner(holder)
+        words = [] if owner is None else self._words(noun)
+        if owner is None or not 1 <= len(words) <= LONGEST_OBJECT:
+            return None
+        said = [word.text for word in words if word.i > holder.i and word.dep_ != "case"]
+        return Node(f"{owner.text}'s {' '.join(said)}", "other")
 
     def relative(self, noun: Token) -> Node | None:
         """As in "Maya's sister" for "my sister", or the name that stands beside it; None for other nouns."""
-        if not noun.tag_.startswith("NN") or (word := relation(noun.text)) is None:
+        if not noun.tag_.startswith("NN") or relation(noun.text) is None:
             return None
         for found in self.relations:
             if found.noun == noun and noun.i < found.name.i and (name := self.names.at(found.name)):
-                return Node(name.text(self.doc), name.type)
+                return self.named(name)
         holder = holder_of(noun)
         owner = self.owner(holder) if holder is not None else None
         if owner is None:
             return None
         said = [child.text for child in noun.lefts if child.dep_ in {"amod", "compound"} and child.text.isalpha()]
-        return Node(f"{owner.text}'s {' '.join([*said[-2:], word])}", "person")
+        return Node(f"{owner.text}'s {' '.join([*said[-2:], _kin(noun)])}", "person")
 
     def owner(self, holder: Token) -> Node | None:
         """Who a possessive stands for: "my", "Elena's", "my sister's"; None for "her"."""
@@ -111,7 +158,7 @@ class Scene:
             return None if found is None or found.text == subject.text else found
         name = self.names.at(token)
         if name is not None and name.type != "date" and not (name.type == "organisation" and _is_adjective(token)):
-            return None if is_vocative(token) else Node(name.text(self.doc), name.type)
+            return None if is_vocative(token) else self.named(name)
         if relation(token.text) is not None and (holder := holder_of(token)) is not None:
             found = self.relative(token)
             if found is None and (holder.tag_ == "PRP$" or holder.i in self.quoted):
@@ -162,6 +209,14 @@ class Scene:
             if child.dep_ == "punct" and child.text != "-":
                 continue
             yield from (token for token in child.subtree if token.tag_ not in _DROPPED_TAGS)
+
+
+def _kin(noun: Token) -> str:
+    """A relation in its canonical words, with what the tokenizer cut off: "mother-in-law"."""
+    doc, at = noun.doc, noun.i
+    if doc[at + 1 : at + 5].text.casefold() == "-in-law":
+        return f"{noun.lower_}-in-law"
+    return relation(noun.text) or noun.lower_
 
 
 def is_vocative(token: Token) -> bool:

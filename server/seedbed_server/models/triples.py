@@ -16,6 +16,7 @@ from .complements import Clause, Said, antecedent, complements, is_none, is_pass
 from .contract import Claim
 from .lemmas import Lemmas
 from .phrases import LONGEST_OBJECT, Node, Scene, each_of
+from .references import resolve
 from .relations import holder_of
 from .stance import Stance, is_question, stance_of
 from .vocabulary import LASTING, PAST_STATES, PRAISE, SKILLS, VAGUE_NOUNS, relation
@@ -40,6 +41,7 @@ class Triples:
 
     def of(self, scene: Scene) -> list[Claim]:
         """The claims of one scene, relations first, each once."""
+        resolve(scene)
         found: dict[tuple[str, str, str, bool], Claim] = {}
         for claim in self._all(scene):
             if claim.subject.casefold() == claim.object.casefold():
@@ -91,8 +93,7 @@ class Triples:
         own = [child for child in verb.children if child.dep_ in _SUBJECTS]
         for subject in own:
             for each in each_of(antecedent(subject, verb)):
-                if (node := scene.agent(each)) is not None:
-                    yield node, each
+                yield from ((node, each) for node in scene.agents(each))
         if own or any(child.dep_ == "expl" for child in verb.children):
             return
         if (outer := _lends_subject(verb)) is not None:
@@ -131,7 +132,7 @@ def _relations(scene: Scene) -> Iterator[Claim]:
         if owner is None or name is None:
             continue
         clause = Clause(scene, found.noun, "", Stance(negated=found.negated), owner)
-        said = Said(found.predicate, Node(name.text(scene.doc), name.type), found.name)
+        said = Said(found.predicate, scene.named(name), found.name)
         yield _claim(clause, said, found.holder)
 
 
@@ -165,7 +166,7 @@ def _value(clause: Clause, token: Token, *, adjective: bool) -> Node | None:
     """What something is: a name, a date, a lasting property, or a plain phrase."""
     name = clause.scene.names.at(token)
     if name is not None:
-        return Node(name.text(clause.scene.doc), name.type)
+        return clause.scene.named(name)
     if adjective:
         return Node(token.lower_, "other") if token.lower_ in LASTING else None
     return None if {left.lower_ for left in token.lefts} & PRAISE else clause.thing(token)

@@ -28,16 +28,41 @@ KIN = {
     "stepson": "stepson", "stepdaughter": "stepdaughter", "stepsister": "stepsister", "stepbrother": "stepbrother",
     "godmother": "godmother", "godfather": "godfather", "mother-in-law": "mother-in-law",
     "father-in-law": "father-in-law", "sister-in-law": "sister-in-law", "brother-in-law": "brother-in-law",
+    "son-in-law": "son-in-law", "daughter-in-law": "daughter-in-law", "mam": "mother", "nan": "grandmother",
+    "nani": "grandmother", "oma": "grandmother", "opa": "grandfather", "abuela": "grandmother", "twins": "twins",
+    "abuelo": "grandfather", "hubs": "husband", "missus": "wife", "fiancés": "fiancé", "nieces": "nieces",
+    "nephews": "nephews", "stepdaughters": "stepdaughters", "uncles": "uncles", "aunts": "aunts",
     "family": "family",
 }  # fmt: skip
 """Relatives, as said: as named in a predicate."""
+
+FEMALE = {
+    "mother", "sister", "daughter", "wife", "girlfriend", "fiancée", "grandmother", "granddaughter", "aunt", "niece",
+    "stepmother", "stepdaughter", "stepsister", "godmother", "mother-in-law", "sister-in-law", "daughter-in-law",
+    "ex-wife", "mrs", "ms", "miss", "madam", "lady", "queen", "landlady", "dona", "doña", "señora", "frau", "woman",
+    "girl",
+}  # fmt: skip
+MALE = {
+    "father", "brother", "son", "husband", "boyfriend", "fiancé", "grandfather", "grandson", "uncle", "nephew",
+    "stepfather", "stepson", "stepbrother", "godfather", "father-in-law", "brother-in-law", "son-in-law",
+    "ex-husband", "mr", "sir", "lord", "king", "landlord", "don", "señor", "herr", "man", "boy",
+}  # fmt: skip
+"""Words for a woman or a man: relations as named in a predicate, and titles."""
+
+PLURAL_KIN = {
+    "parents", "siblings", "children", "sons", "daughters", "sisters", "brothers", "grandparents", "grandchildren",
+    "cousins", "friends", "roommates", "neighbors", "neighbours", "colleagues", "coworkers", "dogs", "cats", "in-laws",
+    "twins",
+}  # fmt: skip
+"""Relations to many: "they" may stand for one of these."""
 
 PEOPLE = {
     "friend", "friends", "buddy", "pal", "mate", "roommate", "roommates", "flatmate", "housemate", "neighbor",
     "neighbour", "neighbors", "neighbours", "boss", "manager", "supervisor", "colleague", "colleagues", "coworker",
     "co-worker", "coworkers", "teammate", "teammates", "classmate", "classmates", "teacher", "coach", "mentor",
     "tutor", "professor", "student", "students", "doctor", "dentist", "therapist", "landlord", "landlady",
-    "assistant", "client", "nanny", "babysitter", "trainer", "instructor", "date", "crush", "bestie", "bff",
+    "client", "nanny", "godson", "goddaughter", "carer", "vet", "lawyer", "gp", "plumber", "accountant", "hairdresser",
+    "barber", "babysitter", "trainer", "instructor", "date", "crush", "bestie", "bff",
 }  # fmt: skip
 """Other people that one has: the word is the predicate."""
 
