@@ -14,20 +14,24 @@ from spacy.tokens import Token
 
 from .lemmas import Lemmas
 from .phrases import LONGEST_OBJECT, Node, Scene, each_of
-from .relations import holder_of
+from .relations import holder_of, is_name
 from .stance import Stance
 from .vocabulary import (
     ARGUMENT_PREPOSITIONS,
+    DIRECTIONS,
     DISPOSITIONS,
     DOING,
     IDLE_ACTIVITIES,
+    INSTITUTIONS,
     LASTING,
     LIKING,
     NOT_CLAIMS,
+    PLACED,
     PLANNING,
     PRAISE,
     PREDICATES,
     STATE_CHANGES,
+    STRIVING,
     TIME_NOUNS,
     VAGUE_NOUNS,
     relation,
@@ -96,9 +100,11 @@ def is_passive(verb: Token) -> bool:
 
 
 def is_none(noun: Token) -> bool:
-    """Whether a noun denies its clause, as in "no siblings" and "neither Tom"."""
+    """Whether a noun denies its clause, as in "no siblings", "neither Tom" and "but not beer"."""
+    if noun.dep_ == "conj" and noun.doc[max(noun.left_edge.i - 1, 0)].lower_ == "not":
+        return True
     return any(
-        child.lower_ in {"no", "neither"} and child.dep_ in {"det", "preconj", "cc", "neg"} for child in noun.children
+        child.lower_ in {"no", "neither", "not"} and child.dep_ in {"det", "preconj", "cc", "neg"} for child in noun.children
     )
 
 
@@ -114,11 +120,24 @@ def _copula(clause: Clause) -> Iterator[Said]:
         elif child.dep_ == "acomp":
             for each in each_of(child):
                 yield from _quality(clause, each)
-        elif child.dep_ == "prep" and child.lower_ in {"from", "into", "in", "at", "to"}:
+        elif child.dep_ == "prep" and child.lower_ in {"from", "into", "in", "at", "to", "with", "on"}:
             for noun in objects_of(child):
                 node = clause.thing(noun)
-                if node is not None and (child.lower_ in {"from", "into"} or node.type == "location"):
+                if node is not None and _is_whereabouts(child.lower_, noun, node):
                     yield Said(canonical(f"be {child.lower_}"), node, noun)
+
+
+def _is_whereabouts(word: str, noun: Token, node: Node) -> bool:
+    """Whether a preposition after "is" leads to where somebody is, belongs or comes from."""
+    if word in {"from", "into"}:
+        return True
+    if word == "with":
+        return node.type == "organisation" or (node.type != "person" and is_name(noun))
+    named = node.type == "location" or is_name(noun)
+    settled = noun.lower_ in INSTITUTIONS
+    return settled if word in {"at", "on"} and not named else word not in {"on", "to"} and (named or settled) or (
+        word == "to" and node.type == "location"
+    )
 
 
 def _attribute(clause: Clause, noun: Token) -> Iterator[Said]:
@@ -133,16 +152,22 @@ def _attribute(clause: Clause, noun: Token) -> Iterator[Said]:
         return
     if any(token.tag_ in {"JJS", "PRP$", "WP", "WDT"} for token in noun.lefts):
         return
-    if (node := clause.thing(noun)) is not None:
-        yield Said("be", node, noun, is_none(noun))
-        yield from _employer(clause, noun)
+    node = clause.thing(noun)
+    if node is None or (node.type == "person" and noun.dep_ == "conj"):
+        return
+    yield Said("be", node, noun, is_none(noun))
+    yield from _employer(clause, noun)
 
 
 def _employer(clause: Clause, calling: Token) -> Iterator[Said]:
-    """Whom one with a calling works for: "an engineer at Siemens"."""
+    """Whom one with a calling works for, and where one is from: "an engineer at Siemens", "a postman from Galway"."""
     for prep in _hanging(calling):
-        for noun in objects_of(prep) if prep.lower_ in {"at", "for"} else ():
-            if (node := clause.thing(noun)) is not None and node.type == "organisation":
+        for noun in objects_of(prep) if prep.lower_ in {"at", "for", "with", "from"} else ():
+            if (node := clause.thing(noun)) is None:
+                continue
+            if prep.lower_ == "from" and is_name(noun):
+                yield Said("be from", node, noun)
+            elif node.type == "organisation" or (prep.lower_ == "at" and (is_name(noun) or noun.lower_ in INSTITUTIONS)):
                 yield Said("work at", node, noun)
 
 
@@ -151,7 +176,7 @@ def _quality(clause: Clause, adjective: Token) -> Iterator[Said]:
     word = adjective.lower_
     preps = [child for child in adjective.children if child.dep_ == "prep"]
     for prep in preps if word in DISPOSITIONS else ():
-        for noun in objects_of(prep) if prep.lower_ in {"to", "of", "in", "with", "from", "on", "at"} else ():
+        for noun in objects_of(prep) if prep.lower_ in {"to", "of", "in", "with", "from", "on", "at", "about"} else ():
             if (node := clause.thing(noun)) is not None:
                 yield Said(canonical(f"be {word} {prep.lower_}"), node, noun)
     name = clause.scene.names.at(adjective)
@@ -179,11 +204,20 @@ def _action(clause: Clause, lemmas: Lemmas) -> Iterator[Said]:
         return  # the claim is in "to VERB"
     wanted = _OBJECTS | ({"attr"} if clause.lemma in {"become", "remain"} else set())
     objects = [child for child in children if child.dep_ in wanted]
+    objects = [noun for noun in objects if not (noun.dep_ == "oprd" and clause.lemma in {"call", "name"})]
     preps = [child for child in children if child.dep_ in {"prep", "agent"}]
+    preps += [
+        inner
+        for child in children
+        if child.dep_ in {"advmod", "prt"} and child.lower_ in DIRECTIONS
+        for inner in child.children
+        if inner.dep_ == "prep"
+    ]
     if clause.verb.dep_ == "relcl" and not objects and preps:
         return  # "concerts I have had in June": what is had is not beside the verb
     for noun in objects:
-        yield from _object(clause, noun)
+        if not _stands_for_more(clause, noun, preps):
+            yield from _object(clause, noun)
     if clause.lemma in LIKING:
         yield from _activities(clause, lemmas)
     for prep in preps:
@@ -191,6 +225,14 @@ def _action(clause: Clause, lemmas: Lemmas) -> Iterator[Said]:
     for noun in objects:
         for prep in _hanging(noun):
             yield from _around(clause, prep, [noun])
+
+
+def _stands_for_more(clause: Clause, noun: Token, preps: list[Token]) -> bool:
+    """Whether object and preposition are one predicate: "got a job at" is "work at", and no getting."""
+    return any(
+        f"{clause.base} {noun.lower_} {prep.lower_}" in PREDICATES and any(map(clause.thing, objects_of(prep)))
+        for prep in (*preps, *_hanging(noun))
+    )
 
 
 def _hanging(noun: Token) -> list[Token]:
@@ -204,7 +246,11 @@ def _state(clause: Clause) -> str | None:
         if child.dep_ in _OBJECTS or (child.dep_ in {"prep", "agent"} and child.lower_ in {"to", "by"}):
             return None
     if clause.passive:
+        if clause.verb.lower_ == "killed":
+            return "dead"
         return clause.verb.lower_ if clause.verb.lower_ in LASTING else None
+    if clause.lemma == "pass" and clause.subject.text in {clause.scene.speaker, clause.scene.listener}:
+        return None  # an exam
     return STATE_CHANGES.get(clause.base)
 
 
@@ -229,21 +275,32 @@ def _around(clause: Clause, prep: Token, objects: list[Token]) -> Iterator[Said]
         return
     for noun in objects_of(prep):
         node = clause.thing(noun)
-        if node is None or noun.lower_ in TIME_NOUNS:
+        if node is None or noun.lower_ in TIME_NOUNS or _is_idle(clause, word, node):
             continue
         predicate = _beside(clause, word, node, objects[0]) if objects else _led_to(clause, word, node)
         if predicate:
             yield Said(predicate, node, noun)
-        if clause.base.split()[-1] in _SETTLED:
+        if clause.base.split()[-1] in _SETTLED or predicate == "work as":
             yield from _chained(clause, noun)
+
+
+def _is_idle(clause: Clause, word: str, node: Node) -> bool:
+    """Whether a preposition leads to what is none of the verb's business: "fly for work", "live next door to us"."""
+    if (where := PLACED.get(clause.lemma)) is not None and not clause.passive:
+        return word not in where
+    if clause.lemma == "work" and word == "as":
+        return node.type == "person"
+    return word == "for" and node.type == "other" and clause.lemma not in STRIVING
 
 
 def _beside(clause: Clause, word: str, node: Node, noun: Token) -> str:
     """The predicate that leads to a name beside an object; empty if there is none."""
-    if node.type == "other" or noun.tag_ in {"PRP", "DT", "WP"} or noun.lower_ in VAGUE_NOUNS:
-        return ""
     if (whole := f"{clause.base} {noun.lower_} {word}") in PREDICATES:
         return PREDICATES[whole]
+    if node.type == "other" and clause.lemma in {"teach", "study", "lecture"} and word == "at":
+        return canonical(f"{clause.base} {word}")
+    if node.type == "other" or noun.tag_ in {"PRP", "DT", "WP"} or noun.lower_ in VAGUE_NOUNS:
+        return ""
     if clause.lemma in NOT_CLAIMS | {"have", "own"} or (node.type == "person" and word not in {"with", "to", "from"}):
         return ""
     return canonical(f"{clause.base} {word}")
@@ -261,7 +318,8 @@ def _chained(clause: Clause, noun: Token) -> Iterator[Said]:
         for inner in objects_of(prep) if prep.lower_ in {"in", "at", "with"} else ():
             node = clause.thing(inner)
             if node is not None and node.type != "other":
-                yield Said(canonical(f"{clause.base} {prep.lower_}"), node, inner)
+                base = clause.base if clause.base.split()[-1] in _SETTLED else "work"
+                yield Said(canonical(f"{base} {prep.lower_}"), node, inner)
 
 
 def _activities(clause: Clause, lemmas: Lemmas) -> Iterator[Said]:
@@ -291,7 +349,7 @@ def _activity(verb: Token, scene: Scene) -> str:
             words.append(said)
         elif child.dep_ == "prt":
             words.append(child.text)
-        elif child.dep_ == "prep" and child.lower_ in {"in", "to", "with", "on", "for", "at"}:
+        elif child.dep_ == "prep" and child.lower_ in {"in", "to", "with", "on", "for", "at", "by", "near"}:
             noun = next((scene.phrase(each) for each in objects_of(child)), "")
             words += [child.lower_, noun] if noun else []
     text = " ".join(words)

@@ -10,12 +10,12 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any
 
-from spacy.attrs import FLAG60
+from spacy.attrs import FLAG60, ORTH
 from spacy.language import Language
 from spacy.tokens import Token
 
 from .spelling import CONTRACTIONS
-from .vocabulary import NOT_NAMES, relation
+from .vocabulary import KIN, NOT_NAMES, PEOPLE, relation
 
 _WORD = int(FLAG60)
 _CLASSES = ("noun", "verb", "adj", "adv")
@@ -34,6 +34,9 @@ class Lexicon:
         ) | frozenset(nlp.Defaults.stop_words)
         self._rules = [(old, new) for kind in _CLASSES for old, new in rules.get(kind, ()) if old]
         self.knows = lru_cache(maxsize=20_000)(self._look_up)
+        for word in (each for each in (*KIN, *PEOPLE) if "-" in each):
+            for form in (word, word.capitalize()):
+                nlp.tokenizer.add_special_case(form, [{ORTH: form}])  # "mother-in-law" is no mother
         nlp.vocab.add_flag(lambda word: self.knows(word.lower()), _WORD)
 
     def _look_up(self, word: str) -> bool:

@@ -21,7 +21,8 @@ SHORTEST = 4
 
 _WORD = re.compile(r"(?<![\w'@#/.-])[^\W\d_]+(?:'[^\W\d_]+)?(?![\w@/])")
 _BETWEEN = re.compile(
-    r"(?P<both>\b[Bb]oth (?=[A-Z][^\W\d_]* and [A-Z]))"
+    r"(?P<both>\b[Bb]oth (?!of\b))"
+    r"|(?P<fan>(?:\A|(?<=[.!?] ))(?P<no>[Nn]ot )?(?:[Aa] )?(?:[Bb]ig |[Hh]uge )?(?=fan of\b))"
     r"|(?P<chatter>,? (?:btw|tbh|lol|lmao|imo|ngl|haha|hehe|xd|pls|plz)(?=[\s]*(?:[,.!?;]|\Z)))"
     r"|(?P<call>\A(?:[Dd]ude|[Mm]an|[Bb]ro|[Ll]ol|[Hh]aha|[Oo]mg|[Yy]eah|[Bb]tw|[Oo]h|[Ss]o|[Tt]bh|[Hh]onestly)(?= (?:[Ii]|[Mm]y|[Ww]e|[Oo]ur|[Hh]e|[Ss]he)\b))"
     r"|(?P<been>(?<=[^\W\d_])(?<!\b[Hh]e)(?<!\b[Ss]he)(?<!\b[Ii]t)'s(?= been\b))"
@@ -101,8 +102,11 @@ class Mender:
 
 def _between(text: str) -> Iterator[tuple[int, int, str]]:
     for match in _BETWEEN.finditer(text):
-        name = match.lastgroup or ""
-        yield match.start(), match.end(), f"{match[0]}," if name == "call" else _PUT[name]
+        name = next(name for name, found in match.groupdict().items() if found is not None)
+        if name == "fan":
+            yield match.start(), match.end(), f"I'm {'not ' if match['no'] else ''}a "
+        else:
+            yield match.start(), match.end(), f"{match[0]}," if name == "call" else _PUT[name]
 
 
 def _slips(words: Iterable[str]) -> dict[str, list[str]]:

@@ -23,6 +23,7 @@ LONGEST_OBJECT = 6
 
 _FIRST = {"i", "me", "myself", "mine", "we", "us", "ourselves", "i'm", "im"}
 _SECOND = {"you", "yourself", "u", "ya", "yourselves"}
+_PASSING = {"late", "dear", "poor", "lovely"}
 _MINE = {"my", "our", "mine", "ours"}
 _YOURS = {"your", "ur", "yours"}
 _PRONOUN_TAGS = {"PRP", "PRP$", "WP", "WP$", "WDT", "EX", "DT", "WRB", "PDT"}
@@ -94,7 +95,11 @@ class Scene:
         name = self.names.at(token)
         if name is not None:
             return None if name.type == "date" or is_vocative(token) else self.named(name)
-        return self.relative(token) or self.unlisted(token) or self.owned(token)
+        return self.described(token) or self.owned(token)
+
+    def described(self, noun: Token) -> Node | None:
+        """Somebody by relation, or by a name that is not in `names`."""
+        return self.relative(noun) or self.unlisted(noun)
 
     def named(self, name: Name) -> Node:
         """A name without the word for what it names: "Mirci" of "cat Mirci"."""
@@ -122,7 +127,7 @@ class Scene:
     def owned(self, noun: Token) -> Node | None:
         """Somebody's something as the one that acts: "Maya's company"."""
         holder = holder_of(noun)
-        if holder is None or noun.tag_ not in {"NN", "NNS"} or noun.lower_ in VAGUE_NOUNS | TIME_NOUNS:
+        if holder is None or noun.tag_ not in {"NN", "NNS"} or noun.lower_ in VAGUE_NOUNS | TIME_NOUNS | {"name"}:
             return None
         owner = self.owner(holder)
         words = [] if owner is None else self._words(noun)
@@ -136,20 +141,26 @@ class Scene:
         if not noun.tag_.startswith("NN") or relation(noun.text) is None:
             return None
         for found in self.relations:
-            if found.noun == noun and noun.i < found.name.i and (name := self.names.at(found.name)):
+            if found.noun == noun and not found.negated and (name := self.names.at(found.name)):
                 return self.named(name)
         holder = holder_of(noun)
+        if holder is None and noun.dep_ == "conj":
+            holder = holder_of(noun.head)  # "my mum and dad"
         owner = self.owner(holder) if holder is not None else None
         if owner is None:
             return None
         said = [child.text for child in noun.lefts if child.dep_ in {"amod", "compound"} and child.text.isalpha()]
-        return Node(f"{owner.text}'s {' '.join([*said[-2:], _kin(noun)])}", "person")
+        said = [word for word in said if word.casefold() not in _PASSING]
+        return Node(f"{owner.text}'s {' '.join([*said[-2:], relation(noun.text) or noun.lower_])}", "person")
 
     def owner(self, holder: Token) -> Node | None:
         """Who a possessive stands for: "my", "Elena's", "my sister's"; None for "her"."""
-        if holder.tag_ == "PRP$" or holder.lower_ in _MINE | _YOURS:
+        if holder.tag_ in {"PRP", "PRP$"} or holder.lower_ in _MINE | _YOURS:
             return self.person(holder)
-        return self.agent(holder)
+        name = self.names.at(holder)
+        if name is not None:
+            return None if name.type == "date" or is_vocative(holder) else self.named(name)
+        return self.described(holder)
 
     def thing(self, token: Token, subject: Node) -> Node | None:
         """What a phrase names: a person, a name, or a plain phrase; None if it names nothing."""
@@ -206,17 +217,11 @@ class Scene:
         for child in head.lefts:
             if child.dep_ not in _MODIFIERS or child.tag_ in _DROPPED_TAGS or child.lower_ in {"such", "own"}:
                 continue
-            if child.dep_ == "punct" and child.text != "-":
+            if child.tag_ in {"VB", "VBP", "VBZ", "VBD"} or (child.dep_ == "punct" and child.text != "-"):
+                continue
+            if child.tag_.startswith("NN") and child.dep_ in {"nmod", "amod"} and child.conjuncts:
                 continue
             yield from (token for token in child.subtree if token.tag_ not in _DROPPED_TAGS)
-
-
-def _kin(noun: Token) -> str:
-    """A relation in its canonical words, with what the tokenizer cut off: "mother-in-law"."""
-    doc, at = noun.doc, noun.i
-    if doc[at + 1 : at + 5].text.casefold() == "-in-law":
-        return f"{noun.lower_}-in-law"
-    return relation(noun.text) or noun.lower_
 
 
 def is_vocative(token: Token) -> bool:
@@ -241,6 +246,10 @@ def _is_adjective(token: Token) -> bool:
 
 def each_of(token: Token) -> Iterator[Token]:
     """A noun and what is joined to it by "and" or "or", without verbs."""
+    for child in token.lefts:
+        # "bouldering and crime novels", parsed as the modifier of the novels
+        if child.dep_ in {"nmod", "amod"} and child.tag_.startswith("NN") and child.conjuncts:
+            yield child
     yield token
     for child in token.children:
         if child.dep_ == "conj" and not child.tag_.startswith("VB") and child.tag_ not in {"RB", "IN"}:

@@ -109,6 +109,8 @@ def _helped(stance: Stance, aux: Token, lemma: str) -> Stance | None:
     if lemma in {"will", "shall"}:
         return replace(stance, modality="planned")
     if lemma in {"might", "may", "could"}:
+        if any(child.dep_ == "nsubj" and child.lower_ == "you" for child in aux.head.children):
+            return None  # "you could visit Rome" is advice
         return replace(stance, modality="possible")
     if lemma == "can":
         return replace(stance, ability=True)
@@ -165,7 +167,8 @@ def _complement(verb: Token, own: Stance, lemmas: Lemmas, depth: int) -> Stance 
     lemma = lemmas.of(head)
     if lemma in {"love", "like", "prefer"} and infinitive and _has_would(head, lemmas):
         return None if _is_hypothetical(head) else replace(own, modality="planned")
-    outer = stance_of(head, lemmas, depth + 1)
+    governor = head.head if head.tag_.startswith("JJ") and head.dep_ == "acomp" else head
+    outer = stance_of(governor, lemmas, depth + 1)
     if outer is None or outer.ability:
         return None
     under = replace(own, negated=own.negated != outer.negated)
@@ -189,11 +192,17 @@ def _reported(verb: Token, own: Stance, lemmas: Lemmas, depth: int) -> Stance | 
     head = verb.head
     if not head.tag_.startswith("VB"):
         return own if head.lower_ in _MOVED else None
+    if any(token.text in {":", "-", "–", "—"} for token in verb.doc[head.i : verb.i]):
+        return own  # "Got it: you live in Rome"
+    if head.i > verb.i and any(child.lower_ in {"would", "d"} for child in head.lefts):
+        return own  # "I lived in Rome, would you believe"
     outer = stance_of(head, lemmas, depth + 1)
     if outer is None:
         return None
     lemma = lemmas.of(head)
     if lemma in SUPPOSING:
+        if not any(child.dep_ in {"nsubj", "nsubjpass"} for child in head.children):
+            return None  # "Suppose Tom lived here"
         return replace(own, negated=own.negated != outer.negated, modality="possible")
     if outer.negated or outer.modality != "asserted":
         return None

@@ -19,7 +19,8 @@ from .phrases import LONGEST_OBJECT, Node, Scene, each_of
 from .references import resolve
 from .relations import holder_of
 from .stance import Stance, is_question, stance_of
-from .vocabulary import LASTING, PAST_STATES, PRAISE, SKILLS, VAGUE_NOUNS, relation
+from .turning import about_object, called_by_all, echoed, mutual, respectively
+from .vocabulary import LASTING, LASTS, PAST_STATES, PRAISE, SKILLS, VAGUE_NOUNS, relation
 
 SURFACE_LIMIT = 300
 """Code points of the longest surface that is kept."""
@@ -62,8 +63,8 @@ class Triples:
                     yield from self._clause(scene, token)
 
     def _clause(self, scene: Scene, verb: Token) -> Iterator[Claim]:
-        subjects = list(self._subjects(scene, verb))
-        owned = None if subjects else _owned_subject(verb)
+        owned = _owned_subject(verb)
+        subjects = [] if owned is not None else list(self._subjects(scene, verb))
         if not subjects and owned is None:
             return
         stance = stance_of(verb, self._lemmas)
@@ -72,15 +73,30 @@ class Triples:
         if owned is not None:
             yield from _owned(scene, verb, owned, stance)
             return
+        said_before = echoed(verb, self._lemmas)
+        if said_before is not None:
+            verb, denied = said_before
+            repeated = stance_of(verb, self._lemmas)
+            if repeated is None:
+                return
+            stance = replace(repeated, negated=denied)
         lemma = self._lemma(verb)
         if stance.ability and lemma not in SKILLS:
             return
         if lemma not in STATES:
             stance = replace(stance, past=False)
+        whose = respectively(verb, subjects)
         for subject, source in subjects:
             clause = Clause(scene, verb, lemma, stance, subject)
+            for other, said in about_object(clause):
+                yield _claim(replace(clause, subject=other), said, source)
+            if (joined := mutual(clause, [node for node, _ in subjects if node != subject])) is not None:
+                if subject == subjects[0][0]:
+                    yield _claim(clause, joined, source)
+                continue
             for said in complements(clause, self._lemmas):
-                yield _claim(clause, said, source)
+                if whose is None or whose.get(said.last.i, subject) == subject:
+                    yield _claim(clause, said, source)
 
     def _lemma(self, verb: Token) -> str:
         """The verb's lemma; "have got" is "have"."""
@@ -94,6 +110,8 @@ class Triples:
         for subject in own:
             for each in each_of(antecedent(subject, verb)):
                 yield from ((node, each) for node in scene.agents(each))
+        if own and not any(scene.agents(each) for each in own):
+            yield from called_by_all(scene, verb, self._lemmas)
         if own or any(child.dep_ == "expl" for child in verb.children):
             return
         if (outer := _lends_subject(verb)) is not None:
@@ -144,6 +162,8 @@ def _owned_subject(verb: Token) -> Token | None:
     if subject is None or holder_of(subject) is None or not subject.tag_.startswith("NN"):
         return None
     alone = not any(child.dep_ == "compound" for child in subject.lefts)  # "phone number" is not vague
+    if not any(child.dep_ in {"attr", "acomp"} for child in verb.children):
+        return None
     return None if relation(subject.text) or (alone and subject.lower_ in VAGUE_NOUNS | {"name"}) else subject
 
 
@@ -176,10 +196,8 @@ def _claim(clause: Clause, said: Said, source: Token) -> Claim:
     """The claim of a clause; ``source`` is the token of its subject."""
     stance = clause.stance
     predicate = said.predicate
-    if stance.used_to:
+    if stance.used_to or (stance.past and stance.modality == "asserted" and not predicate.startswith(LASTS)):
         predicate = PAST_STATES.get(predicate, f"used to {predicate}")
-    elif stance.past and stance.modality == "asserted":
-        predicate = PAST_STATES.get(predicate, predicate)
     return Claim(
         subject=clause.subject.text,
         predicate=predicate,

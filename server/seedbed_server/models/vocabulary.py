@@ -19,6 +19,13 @@ KIN = {
     "hubby": "husband", "wife": "wife", "spouse": "spouse", "partner": "partner", "fiance": "fiancé",
     "fiancé": "fiancé", "fiancee": "fiancée", "fiancée": "fiancée", "boyfriend": "boyfriend",
     "girlfriend": "girlfriend", "ex": "ex", "ex-husband": "ex-husband", "ex-wife": "ex-wife",
+    "ex-boyfriend": "ex-boyfriend", "ex-girlfriend": "ex-girlfriend", "ex-partner": "ex-partner",
+    "great-grandmother": "great-grandmother", "great-grandfather": "great-grandfather",
+    "half-brother": "half-brother", "half-sister": "half-sister", "step-mother": "stepmother",
+    "step-father": "stepfather", "step-son": "stepson", "step-daughter": "stepdaughter", "step-brother": "stepbrother",
+    "step-sister": "stepsister", "step-dad": "stepfather", "step-mum": "stepmother", "step-mom": "stepmother",
+    "parents-in-law": "parents-in-law", "in-laws": "in-laws", "great-aunt": "great-aunt",
+    "great-uncle": "great-uncle",
     "grandmother": "grandmother", "grandma": "grandmother", "granny": "grandmother", "nana": "grandmother",
     "gran": "grandmother", "grandfather": "grandfather", "grandpa": "grandfather", "granddad": "grandfather",
     "grandparents": "grandparents", "grandson": "grandson", "granddaughter": "granddaughter",
@@ -62,7 +69,7 @@ PEOPLE = {
     "co-worker", "coworkers", "teammate", "teammates", "classmate", "classmates", "teacher", "coach", "mentor",
     "tutor", "professor", "student", "students", "doctor", "dentist", "therapist", "landlord", "landlady",
     "client", "nanny", "godson", "goddaughter", "carer", "vet", "lawyer", "gp", "plumber", "accountant", "hairdresser",
-    "barber", "babysitter", "trainer", "instructor", "date", "crush", "bestie", "bff",
+    "barber", "babysitter", "trainer", "instructor", "crush", "bestie", "bff",
 }  # fmt: skip
 """Other people that one has: the word is the predicate."""
 
@@ -125,12 +132,22 @@ PREDICATES = {
     # going
     "go to": "go to", "travel to": "go to", "fly to": "go to", "be to": "go to", "take trip to": "go to",
     "go on trip to": "go to", "drive to": "go to", "head to": "go to", "visit": "visit",
+    "move out of": "moved from", "return to": "go to", "move back from": "moved from", "relocate from": "moved from",
+    "emigrate from": "moved from", "move here from": "moved from", "move over from": "moved from",
+    "move back in": "moved to",
+    # work again
+    "start job as": "work as", "get job as": "work as", "have job as": "work as", "take job as": "work as",
+    "find job at": "work at", "find job as": "work as", "be with": "work at", "be hired by": "work at",
+    "be hired at": "work at", "have position at": "work at", "get position at": "work at", "quit": "quit",
+    "get fired from": "be fired from", "be let go from": "be fired from", "take position at": "work at",
+    # liking again
+    "be crazy about": "love", "be mad about": "love", "be passionate about": "love", "be obsessed with": "love",
     # food
     "be allergic to": "be allergic to", "have allergy to": "be allergic to",
 }  # fmt: skip
 """As parsed (lemmas of verb, particle, preposition): canonical. What is not here stays as parsed."""
 
-STATE_CHANGES = {"die": "dead", "pass away": "dead", "retire": "retired", "divorce": "divorced"}
+STATE_CHANGES = {"die": "dead", "pass away": "dead", "pass on": "dead", "pass": "dead", "retire": "retired", "divorce": "divorced"}
 """Verbs without an object that leave somebody in a state: (Maya's grandmother, be, dead)."""
 
 PAST_STATES = {
@@ -140,6 +157,23 @@ PAST_STATES = {
     "be engaged to": "used to be engaged to",
 }  # fmt: skip
 """States that a past tense ends: "I lived in Oslo" must not read as living there."""
+
+MUTUAL = {
+    "siblings", "brothers", "sisters", "cousins", "twins", "friends", "mates", "buddies", "pals", "neighbours",
+    "neighbors", "colleagues", "coworkers", "classmates", "teammates", "roommates", "flatmates", "housemates",
+    "partners",
+}  # fmt: skip
+"""What two people are to each other: "Tom and Ana are cousins"."""
+
+MUTUAL_STATES = {
+    "married": "be married to", "engaged": "be engaged to", "divorced": "be divorced from", "marry": "marry",
+    "divorce": "be divorced from", "separated": "be separated from", "split": "be separated from", "date": "date",
+    "dating": "date",
+}  # fmt: skip
+"""States and verbs of two, and the predicate that joins one to the other."""
+
+LASTS = ("be born", "be from", "be called")
+"""Predicates that a past tense does not end: "She was from Rome"."""
 
 PLANNING = {
     "plan", "want", "intend", "decide", "hope", "need", "have", "aim", "mean", "prepare", "schedule", "arrange",
@@ -170,7 +204,7 @@ LIKING = {
 """Verbs that take an activity for an object ("love hiking", "quit smoking")."""
 
 SOON = {
-    "move", "relocate", "go", "fly", "travel", "visit", "leave", "marry", "return", "meet", "start", "adopt", "get",
+    "move", "relocate", "go", "fly", "travel", "visit", "leave", "marry", "return", "come", "retire", "relocate", "meet", "start", "adopt", "get",
     "buy",
 }  # fmt: skip
 """Verbs whose present progressive is an arrangement ("I'm moving to Berlin in May")."""
@@ -179,7 +213,7 @@ NOT_CLAIMS = {
     "say", "tell", "mean", "guess", "hope", "wish", "wonder", "suppose", "thank", "appreciate", "seem", "sound",
     "happen", "let", "ask", "bet", "think", "feel", "look", "imagine", "pretend", "hear", "matter", "shall", "try",
     "allow", "cause", "know", "believe", "agree", "understand", "see", "keep", "give", "bring", "put", "show",
-    "share", "mention", "talk", "remember", "forget", "realize", "help", "inspire", "remind", "send", "make", "do",
+    "share", "mention", "talk", "recommend", "suggest", "advise", "mind",  "remember", "forget", "realize", "help", "inspire", "remind", "send", "make", "do",
     "capture", "check", "support", "tag", "surround", "face", "handle", "deal", "welcome", "hit", "congratulate",
     "bless", "find", "end", "turn", "express", "focus", "excite", "live", "stay", "wait", "hold", "notice", "add",
     "set", "figure", "include", "involve", "admire", "be", "spend",
@@ -248,7 +282,7 @@ LASTING = {
 """Adjectives that describe someone for longer than a day."""
 
 DISPOSITIONS = {
-    "allergic", "intolerant", "sensitive", "afraid", "scared", "terrified", "fond", "keen", "interested",
+    "allergic", "intolerant", "sensitive", "afraid", "mad", "scared", "terrified", "fond", "keen", "interested",
     "passionate", "crazy", "obsessed", "addicted", "fluent", "related", "married", "engaged", "born", "good", "bad",
     "terrible", "familiar", "responsible", "loyal", "sick", "tired", "jealous", "immune", "vaccinated", "native",
     "active",
@@ -267,7 +301,7 @@ TIME_NOUNS = {
 
 ARGUMENT_PREPOSITIONS = {
     "to", "in", "at", "for", "from", "with", "on", "about", "into", "of", "as", "near", "against", "under",
-    "around", "through", "by", "after", "over", "across", "onto", "towards", "toward", "without", "beside",
+    "around", "through", "by", "over", "across", "onto", "towards", "toward", "without", "beside",
     "behind",
 }  # fmt: skip
 """Prepositions that join a verb to what it is about."""
@@ -288,3 +322,26 @@ NOT_NAMES = {
     "rv", "pr",
 }  # fmt: skip
 """What a tagger trained on newswire takes for a name in a chat, and is none."""
+
+INSTITUTIONS = {
+    "hospital", "clinic", "school", "university", "college", "kindergarten", "nursery", "grade", "office", "bank",
+    "company", "firm", "library", "museum", "restaurant", "cafe", "café", "bakery", "charity", "lab", "laboratory",
+    "agency", "studio", "shop", "store", "bookshop", "pharmacy", "factory", "plant", "farm", "army", "navy", "police",
+    "startup", "practice", "hotel", "gym", "newspaper", "magazine", "church", "prison", "jail", "band", "choir",
+    "team", "orchestra", "village", "town", "city", "suburb", "countryside", "mountains", "centre", "center", "year",
+    "form", "class",
+}  # fmt: skip
+"""Common nouns for places where one works, studies, lives or is kept."""
+
+DIRECTIONS = {"back", "over", "out", "away", "here", "down", "up", "home", "off", "abroad"}
+"""Adverbs on which the preposition of a move hangs: "moved back to"."""
+
+PLACED = {
+    "live": {"in", "at", "on", "with", "near", "by", "outside", "around", "under", "behind", "beside"},
+    "go": {"to", "with", "by"},
+    "come": {"from", "to"},
+}  # fmt: skip
+"""The prepositions that a verb of place takes; others lead to something else."""
+
+STRIVING = {"work", "look", "apply", "vote", "care", "search", "play", "train", "study", "pay", "volunteer", "race"}
+"""Verbs whose "for" is about their object."""
