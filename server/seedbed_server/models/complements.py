@@ -85,7 +85,9 @@ def complements(clause: Clause, lemmas: Lemmas) -> Iterator[Said]:
     """All that a clause says of its subject, in the order of the text."""
     if clause.lemma == "be" and not clause.passive:
         yield from _copula(clause)
-    elif clause.verb.lower_ not in {"called", "named"} or not clause.passive:  # those are relations
+    elif clause.passive and clause.verb.lower_ in {"called", "named"}:
+        yield from _named(clause)
+    else:
         yield from _action(clause, lemmas)
 
 
@@ -165,8 +167,9 @@ def _employer(clause: Clause, calling: Token) -> Iterator[Said]:
         for noun in objects_of(prep) if prep.lower_ in {"at", "for", "with", "from"} else ():
             if (node := clause.thing(noun)) is None:
                 continue
-            if prep.lower_ == "from" and is_name(noun):
-                yield Said("be from", node, noun)
+            if prep.lower_ == "from":
+                if is_name(noun) and node.type != "organisation":
+                    yield Said("be from", node, noun)
             elif node.type == "organisation" or (prep.lower_ == "at" and (is_name(noun) or noun.lower_ in INSTITUTIONS)):
                 yield Said("work at", node, noun)
 
@@ -191,6 +194,15 @@ def _quality(clause: Clause, adjective: Token) -> Iterator[Said]:
 def _age(adjective: Token) -> str:
     years = next((child for child in adjective.children if child.lower_ in {"years", "year"}), None)
     return next((child.text for child in years.children if child.dep_ == "nummod"), "") if years else ""
+
+
+def _named(clause: Clause) -> Iterator[Said]:
+    """What something is called; who is somebody's by that name is a relation already."""
+    subjects = [child for child in clause.verb.children if child.dep_ == "nsubjpass"]
+    for child in clause.verb.children:
+        node = clause.thing(child) if child.dep_ == "oprd" and is_name(child) else None
+        if node is not None and not any(relation(subject.text) for subject in subjects):
+            yield Said("be called", node, child)
 
 
 # --- everything else that one does ---------------------------------------------
@@ -245,6 +257,8 @@ def _state(clause: Clause) -> str | None:
     for child in clause.verb.children:
         if child.dep_ in _OBJECTS or (child.dep_ in {"prep", "agent"} and child.lower_ in {"to", "by"}):
             return None
+    if clause.subject.type == "other" and "'s " in clause.subject.text:
+        return None  # "my phone died"
     if clause.passive:
         if clause.verb.lower_ == "killed":
             return "dead"
@@ -303,7 +317,7 @@ def _beside(clause: Clause, word: str, node: Node, noun: Token) -> str:
         return ""
     if clause.lemma in NOT_CLAIMS | {"have", "own"} or (node.type == "person" and word not in {"with", "to", "from"}):
         return ""
-    return canonical(f"{clause.base} {word}")
+    return "" if clause.lemma == "start" else canonical(f"{clause.base} {word}")
 
 
 def _led_to(clause: Clause, word: str, node: Node) -> str:

@@ -27,7 +27,7 @@ _BETWEEN = re.compile(
     r"|(?P<call>\A(?:[Dd]ude|[Mm]an|[Bb]ro|[Ll]ol|[Hh]aha|[Oo]mg|[Yy]eah|[Bb]tw|[Oo]h|[Ss]o|[Tt]bh|[Hh]onestly)(?= (?:[Ii]|[Mm]y|[Ww]e|[Oo]ur|[Hh]e|[Ss]he)\b))"
     r"|(?P<been>(?<=[^\W\d_])(?<!\b[Hh]e)(?<!\b[Ss]he)(?<!\b[Ii]t)'s(?= been\b))"
     r"|(?P<verb>(?<=[^\W\d_])(?<!\b[Hh]e)(?<!\b[Ss]he)(?<!\b[Ii]t)(?<!\b[Tt]hat)(?<!\b[Ww]hat)(?<!\b[Ll]et)"
-    r"'s(?= (?:in|at|from|with|not|no longer|a|an|the|still|back|allergic|going|moving|getting|working|living)\b(?!-)))"
+    r"'s(?= (?:in|at|from|with|not|no longer|a|an|the|my|our|married|engaged|dead|still|back|allergic|going|moving|getting|working|living)\b(?!-)))"
     r"|(?P<origin>(?<=\b(?:am|is|'m|'s|re))\ form(?= [A-Z]))"
 )
 _PUT = {"both": "", "chatter": "", "been": " has", "verb": " is", "origin": " from"}
@@ -94,7 +94,8 @@ class Mender:
             return CONTRACTIONS[word]
         if len(word) < SHORTEST or not word.isascii() or "'" in word or self._lexicon.knows(word):
             return word
-        meant = {each for short in _shorter(word) for each in self._slips.get(short, ()) if each[0] == word[0]}
+        near = {each for short in _shorter(word) for each in self._slips.get(short, ()) if each[0] == word[0]}
+        meant = {each for each in near if _is_slip(word, each)}
         if len(meant) == 1:
             return meant.pop()
         return word.capitalize() if lowered and not meant else word
@@ -121,6 +122,16 @@ def _slips(words: Iterable[str]) -> dict[str, list[str]]:
 
 def _shorter(word: str) -> set[str]:
     return {word, *(word[:i] + word[i + 1 :] for i in range(len(word)))}
+
+
+def _is_slip(one: str, other: str) -> bool:
+    """Whether one letter added, lost or changed, or two changed places, make one word of the other."""
+    short, long = sorted((one, other), key=len)
+    at = next((i for i, (a, b) in enumerate(zip(short, long, strict=False)) if a != b), len(short))
+    if len(short) < len(long):
+        return short[at:] == long[at + 1 :]
+    swapped = short[at : at + 2] == long[at : at + 2][::-1] and short[at + 2 :] == long[at + 2 :]
+    return swapped or short[at + 1 :] == long[at + 1 :]
 
 
 def _apply(text: str, changes: list[tuple[int, int, str]]) -> Mended:

@@ -16,7 +16,7 @@ from spacy.tokens import Doc, Token
 from .entities import Name, Names
 from .lexicon import is_word
 from .relations import Relation, holder_of
-from .vocabulary import KIN, NOT_NAMES, PETS, TIME_NOUNS, VAGUE_NOUNS, relation
+from .vocabulary import KIN, NOT_NAMES, PARTITIVES, PETS, TIME_NOUNS, VAGUE_NOUNS, relation
 
 LONGEST_OBJECT = 6
 """Words of the longest object; a longer phrase is no name for anything."""
@@ -85,6 +85,9 @@ class Scene:
         """All who act where a phrase is the subject: one, or those for whom "they" stands."""
         if (found := self.referents.get(token.i)) is not None:
             return found
+        named = [self.names.at(each.name) for each in self.relations if each.noun == token and not each.negated]
+        if len(named) > 1:
+            return tuple(self.named(name) for name in named if name is not None)  # "our neighbours Karl and Inge"
         one = self.agent(token)
         return () if one is None else (one,)
 
@@ -131,7 +134,7 @@ class Scene:
             return None
         owner = self.owner(holder)
         words = [] if owner is None else self._words(noun)
-        if owner is None or not 1 <= len(words) <= LONGEST_OBJECT:
+        if owner is None or owner.text == self.listener or not 1 <= len(words) <= LONGEST_OBJECT:
             return None
         said = [word.text for word in words if word.i > holder.i and word.dep_ != "case"]
         return Node(f"{owner.text}'s {' '.join(said)}", "other")
@@ -178,12 +181,14 @@ class Scene:
                 return found
         if any(child.dep_ == "compound" and relation(child.text) for child in token.lefts) and holder_of(token):
             return None  # "my sister elena", written low: whose name it is cannot be told from a word for a thing
+        if token.lower_ in PARTITIVES and (whole := next(_parts_of(token), None)) is not None:
+            return self.thing(whole, subject)
         text = self.phrase(token, subject)
         return Node(text, "other") if text else None
 
     def phrase(self, head: Token, subject: Node | None = None) -> str:
         """The words of a noun phrase, without articles; empty if it names nothing."""
-        if head.tag_ in _PRONOUN_TAGS or head.lower_ in VAGUE_NOUNS | _NOT_NOUNS | TIME_NOUNS:
+        if head.tag_ in _PRONOUN_TAGS or head.tag_ == "CD" or head.lower_ in VAGUE_NOUNS | _NOT_NOUNS | TIME_NOUNS:
             return ""
         if not any(map(str.isalpha, head.text)) or ((name := self.names.at(head)) is not None and name.type == "date"):
             return ""
@@ -219,7 +224,7 @@ class Scene:
                 continue
             if child.tag_ in {"VB", "VBP", "VBZ", "VBD"} or (child.dep_ == "punct" and child.text != "-"):
                 continue
-            if child.tag_.startswith("NN") and child.dep_ in {"nmod", "amod"} and child.conjuncts:
+            if _is_joined(child):
                 continue
             yield from (token for token in child.subtree if token.tag_ not in _DROPPED_TAGS)
 
@@ -244,12 +249,28 @@ def _is_adjective(token: Token) -> bool:
     return token.dep_ in {"amod", "compound", "nmod"}
 
 
+def _is_joined(child: Token) -> bool:
+    """Whether what was parsed as a modifier is the first of two that "and" joins."""
+    if child.dep_ not in {"nmod", "amod"} or not child.tag_.startswith("NN"):
+        return False
+    return bool(child.conjuncts) or any(each.dep_ == "cc" for each in child.children)
+
+
+def _parts_of(noun: Token) -> Iterator[Token]:
+    """What there is some of: "French" of "a bit of French"."""
+    for prep in noun.children:
+        if prep.dep_ == "prep" and prep.lower_ == "of":
+            yield from (child for child in prep.children if child.dep_ == "pobj")
+
+
 def each_of(token: Token) -> Iterator[Token]:
     """A noun and what is joined to it by "and" or "or", without verbs."""
     for child in token.lefts:
         # "bouldering and crime novels", parsed as the modifier of the novels
-        if child.dep_ in {"nmod", "amod"} and child.tag_.startswith("NN") and child.conjuncts:
+        if _is_joined(child):
             yield child
+            if child.tag_ == "NNP" and token.tag_ == "NN" and child.conjuncts:
+                return  # "in Rome and fishes cod": what the rest is cannot be told
     yield token
     for child in token.children:
         if child.dep_ == "conj" and not child.tag_.startswith("VB") and child.tag_ not in {"RB", "IN"}:

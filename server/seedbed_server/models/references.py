@@ -129,7 +129,7 @@ def _people(scene: Scene, token: Token) -> list[Node]:
     if not described and holder_of(token) is not None:
         return []
     name = scene.names.at(token)
-    if name is not None and name.type == "location" and token.dep_ not in _SUBJECTS:
+    if name is not None and name.type == "location" and token.dep_ == "pobj":
         return []
     return [node for node in scene.agents(token) if node.type in _PEOPLE]
 

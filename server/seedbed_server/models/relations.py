@@ -37,7 +37,8 @@ def relations(doc: Doc) -> list[Relation]:
     """All relations of a text, in order; each name once per holder and predicate."""
     found: dict[tuple[int, str, int], Relation] = {}
     for token in doc:
-        predicate = relation(token.text) if token.tag_.startswith("NN") else None
+        described = token.tag_.startswith("JJ") and token.dep_ in {"amod", "compound"}  # "my flatmate Ivo"
+        predicate = relation(token.text) if described or token.tag_.startswith("NN") else None
         if predicate is None:
             continue
         kind = "other" if token.lower_ in PETS else "person"
@@ -51,7 +52,7 @@ def _readings(noun: Token) -> Iterator[tuple[Token, Token, bool]]:
     """(holder, name, negated) of every way in which a noun joins a name."""
     head = noun.head
     holder = holder_of(noun)
-    if noun.dep_ == "compound" and is_name(head) and head.i > noun.i:
+    if noun.dep_ in {"compound", "amod"} and is_name(head) and head.i > noun.i:
         if (owner := holder or holder_of(head)) is not None:
             yield owner, head, False  # "my sister Elena", parsed as one name
         return

@@ -13,6 +13,7 @@ from spacy.tokens import Token
 
 from .lemmas import Lemmas
 from .vocabulary import (
+    BIRTHS,
     DOING,
     DOUBT,
     HYPOTHETICAL_MARKS,
@@ -83,10 +84,13 @@ def _is_hypothetical(verb: Token) -> bool:
 
 def _own(verb: Token, lemmas: Lemmas) -> Stance | None:
     """From the auxiliaries, negation and adverbs of the verb itself."""
+    objects = [child.i for child in verb.rights if child.dep_ in {"attr", "acomp", "dobj"}]
     negated = any(
-        child.dep_ == "neg" or (child.dep_ == "advmod" and child.lower_ in NEGATIONS) for child in verb.children
+        (child.dep_ == "neg" or (child.dep_ == "advmod" and child.lower_ in NEGATIONS))
+        and not any(i < child.i for i in objects)  # "I'm Tom, not Tim"
+        for child in verb.children
     )
-    stance = Stance(negated=negated != _no_longer(verb), past=verb.tag_ == "VBD")
+    stance = Stance(negated=negated != _no_longer(verb), past=verb.tag_ == "VBD" and not _just_born(verb))
     for child in verb.children:
         if child.dep_ == "advmod" and child.lower_ in DOUBT:
             stance = replace(stance, modality="possible")
@@ -102,6 +106,13 @@ def _own(verb: Token, lemmas: Lemmas) -> Stance | None:
     return stance
 
 
+def _just_born(verb: Token) -> bool:
+    """Whether somebody "had" a child: who has it still."""
+    return verb.lower_ == "had" and any(
+        each.lower_ in BIRTHS for child in verb.children if child.dep_ == "dobj" for each in (child, *child.conjuncts)
+    )
+
+
 def _helped(stance: Stance, aux: Token, lemma: str) -> Stance | None:
     """What an auxiliary makes of a clause; None for "would" and "should"."""
     if lemma in {"would", "should", "must", "ought", "better"}:
@@ -109,7 +120,7 @@ def _helped(stance: Stance, aux: Token, lemma: str) -> Stance | None:
     if lemma in {"will", "shall"}:
         return replace(stance, modality="planned")
     if lemma in {"might", "may", "could"}:
-        if any(child.dep_ == "nsubj" and child.lower_ == "you" for child in aux.head.children):
+        if _is_addressed(aux.head):
             return None  # "you could visit Rome" is advice
         return replace(stance, modality="possible")
     if lemma == "can":
@@ -169,7 +180,7 @@ def _complement(verb: Token, own: Stance, lemmas: Lemmas, depth: int) -> Stance 
         return None if _is_hypothetical(head) else replace(own, modality="planned")
     governor = head.head if head.tag_.startswith("JJ") and head.dep_ == "acomp" else head
     outer = stance_of(governor, lemmas, depth + 1)
-    if outer is None or outer.ability:
+    if outer is None or outer.ability or (lemma in {"have", "need"} and _is_addressed(head)):
         return None
     under = replace(own, negated=own.negated != outer.negated)
     if head.lower_ == "used" and infinitive:
@@ -181,6 +192,10 @@ def _complement(verb: Token, own: Stance, lemmas: Lemmas, depth: int) -> Stance 
     if lemma in DOING and lemma != "help":
         return replace(under, past=outer.past, modality=_weaker(own.modality, outer.modality))
     return None
+
+
+def _is_addressed(verb: Token) -> bool:
+    return any(child.dep_ == "nsubj" and child.lower_ == "you" for child in verb.children)
 
 
 def _has_would(verb: Token, lemmas: Lemmas) -> bool:

@@ -88,8 +88,11 @@ class Triples:
         whose = respectively(verb, subjects)
         for subject, source in subjects:
             clause = Clause(scene, verb, lemma, stance, subject)
-            for other, said in about_object(clause):
+            turned = list(about_object(clause))
+            for other, said in turned:
                 yield _claim(replace(clause, subject=other), said, source)
+            if turned:
+                continue
             if (joined := mutual(clause, [node for node, _ in subjects if node != subject])) is not None:
                 if subject == subjects[0][0]:
                     yield _claim(clause, joined, source)
@@ -107,6 +110,8 @@ class Triples:
     def _subjects(self, scene: Scene, verb: Token) -> Iterator[tuple[Node, Token]]:
         """(node, token) of everyone who acts in a clause, borrowed from an outer one if it must."""
         own = [child for child in verb.children if child.dep_ in _SUBJECTS]
+        if len(own) > 1 and own[0].right_edge.nbor().text == ",":
+            del own[0]  # "Ana, from 2014 on I lived in Rome": she is called
         for subject in own:
             for each in each_of(antecedent(subject, verb)):
                 yield from ((node, each) for node in scene.agents(each))
@@ -159,7 +164,7 @@ def _owned_subject(verb: Token) -> Token | None:
     if verb.lower_ not in {"is", "'s", "\u2019s", "are", "was"} or is_passive(verb):
         return None
     subject = next((child for child in verb.children if child.dep_ == "nsubj"), None)
-    if subject is None or holder_of(subject) is None or not subject.tag_.startswith("NN"):
+    if subject is None or holder_of(subject) is None or subject.tag_ not in {"NN", "NNS"}:
         return None
     alone = not any(child.dep_ == "compound" for child in subject.lefts)  # "phone number" is not vague
     if not any(child.dep_ in {"attr", "acomp"} for child in verb.children):

@@ -31,7 +31,8 @@ def about_object(clause: Clause) -> Iterator[tuple[Node, Said]]:
         for name in names:
             said = clause.scene.thing(name, clause.subject)
             for each in objects if said is not None and said.text[:1].isupper() else ():
-                yield from ((node, Said("be called", said, name)) for node in clause.scene.agents(each))
+                nodes = clause.scene.agents(each) or [node for node in [clause.thing(each)] if node is not None]
+                yield from ((node, Said("be called", said, name)) for node in nodes)
     if clause.lemma == "lose":
         for each in objects:
             if relation(each.text) and (each.lower_ in KIN or each.lower_ in PETS):

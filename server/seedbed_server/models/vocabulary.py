@@ -158,6 +158,9 @@ PAST_STATES = {
 }  # fmt: skip
 """States that a past tense ends: "I lived in Oslo" must not read as living there."""
 
+BIRTHS = {"twins", "triplets", "baby", "son", "daughter", "girl", "boy", "child", "puppies", "kittens"}
+"""Whom one has from then on when one "had" them."""
+
 MUTUAL = {
     "siblings", "brothers", "sisters", "cousins", "twins", "friends", "mates", "buddies", "pals", "neighbours",
     "neighbors", "colleagues", "coworkers", "classmates", "teammates", "roommates", "flatmates", "housemates",
@@ -262,6 +265,9 @@ VAGUE_NOUNS = {
 }  # fmt: skip
 """Heads of phrases that name nothing."""
 
+PARTITIVES = {"bit", "lot", "lots", "kind", "sort", "couple", "bunch", "ton", "tons", "plenty", "type", "number"}
+"""Nouns whose "of" leads to what is meant."""
+
 PRAISE = {
     "great", "good", "amazing", "awesome", "wonderful", "nice", "lovely", "fantastic", "incredible", "beautiful",
     "cool", "perfect", "important", "special", "real", "true", "huge", "big", "tough", "hard", "bad", "terrible",
@@ -295,7 +301,7 @@ TIME_NOUNS = {
     "minutes", "while", "birthday", "age", "past", "future", "meantime", "first", "last", "now", "ages", "monday",
     "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "january", "february", "march", "april",
     "june", "july", "august", "september", "october", "november", "december", "christmas", "easter", "once",
-    "decade",
+    "decade", "twenties", "thirties", "forties", "fifties", "teens", "childhood", "youth", "noon", "midnight",
 }  # fmt: skip
 """Heads of phrases that say when."""
 
