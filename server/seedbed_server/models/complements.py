@@ -106,7 +106,7 @@ def is_none(noun: Token) -> bool:
     if noun.dep_ == "conj" and noun.doc[max(noun.left_edge.i - 1, 0)].lower_ == "not":
         return True
     return any(
-        child.lower_ in {"no", "neither", "not"} and child.dep_ in {"det", "preconj", "cc", "neg"} for child in noun.children
+        child.i < noun.i and child.lower_ in {"no", "neither", "not"} and child.dep_ in {"det", "preconj", "cc", "neg"} for child in noun.children
     )
 
 
@@ -116,25 +116,25 @@ def is_none(noun: Token) -> bool:
 def _copula(clause: Clause) -> Iterator[Said]:
     """What somebody is: "is a nurse", "is vegan", "is allergic to nuts", "is from Rome"."""
     for child in clause.verb.children:
-        if child.dep_ == "attr":
+        if child.dep_ == "attr" and not child.tag_.startswith("JJ"):
             for each in each_of(child):
                 yield from _attribute(clause, each)
-        elif child.dep_ == "acomp":
+        elif child.dep_ in {"acomp", "attr"}:
             for each in each_of(child):
                 yield from _quality(clause, each)
         elif child.dep_ == "prep" and child.lower_ in {"from", "into", "in", "at", "to", "with", "on"}:
             for noun in objects_of(child):
                 node = clause.thing(noun)
-                if node is not None and _is_whereabouts(child.lower_, noun, node):
+                if node is not None and _is_whereabouts(child.lower_, noun, node, negated=clause.stance.negated):
                     yield Said(canonical(f"be {child.lower_}"), node, noun)
 
 
-def _is_whereabouts(word: str, noun: Token, node: Node) -> bool:
+def _is_whereabouts(word: str, noun: Token, node: Node, *, negated: bool) -> bool:
     """Whether a preposition after "is" leads to where somebody is, belongs or comes from."""
     if word in {"from", "into"}:
         return True
     if word == "with":
-        return node.type == "organisation" or (node.type != "person" and is_name(noun))
+        return node.type == "organisation" or (is_name(noun) and (node.type != "person" or negated))
     named = node.type == "location" or is_name(noun)
     settled = noun.lower_ in INSTITUTIONS
     return settled if word in {"at", "on"} and not named else word not in {"on", "to"} and (named or settled) or (

@@ -28,9 +28,10 @@ _BETWEEN = re.compile(
     r"|(?P<been>(?<=[^\W\d_])(?<!\b[Hh]e)(?<!\b[Ss]he)(?<!\b[Ii]t)'s(?= been\b))"
     r"|(?P<verb>(?<=[^\W\d_])(?<!\b[Hh]e)(?<!\b[Ss]he)(?<!\b[Ii]t)(?<!\b[Tt]hat)(?<!\b[Ww]hat)(?<!\b[Ll]et)"
     r"'s(?= (?:in|at|from|with|not|no longer|a|an|the|my|our|married|engaged|dead|still|back|allergic|going|moving|getting|working|living)\b(?!-)))"
+    r"|(?P<joined>\b[Aa]n(?= (?:me|i|I)\b))"
     r"|(?P<origin>(?<=\b(?:am|is|'m|'s|re))\ form(?= [A-Z]))"
 )
-_PUT = {"both": "", "chatter": "", "been": " has", "verb": " is", "origin": " from"}
+_PUT = {"both": "", "chatter": "", "been": " has", "verb": " is", "origin": " from", "joined": "and"}
 
 
 @dataclass(frozen=True, slots=True)

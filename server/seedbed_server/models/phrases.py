@@ -139,6 +139,11 @@ class Scene:
         said = [word.text for word in words if word.i > holder.i and word.dep_ != "case"]
         return Node(f"{owner.text}'s {' '.join(said)}", "other")
 
+    def located(self, noun: Token) -> Node | None:
+        """A thing that has a place: "the office" in "the office is in Rome"."""
+        text = self.phrase(noun) if noun.tag_ in {"NN", "NNS"} and noun.lower_ not in VAGUE_NOUNS - {"place"} else ""
+        return Node(text, "other") if text else None
+
     def relative(self, noun: Token) -> Node | None:
         """As in "Maya's sister" for "my sister", or the name that stands beside it; None for other nouns."""
         if not noun.tag_.startswith("NN") or relation(noun.text) is None:
@@ -249,6 +254,16 @@ def _is_adjective(token: Token) -> bool:
     return token.dep_ in {"amod", "compound", "nmod"}
 
 
+def acts_next(noun: Token) -> Token | None:
+    """The verb right behind a joined noun that has no other subject: "I have a dog and my mother HAS a cat"."""
+    if noun.i + 1 >= len(noun.doc) or noun.dep_ != "conj":
+        return None
+    verb = noun.doc[noun.i + 1]
+    if verb.tag_ not in {"VBZ", "VBP", "VBD"} or verb.dep_ != "conj":
+        return None
+    return None if any(child.dep_ in {"nsubj", "nsubjpass"} for child in verb.children) else verb
+
+
 def _is_joined(child: Token) -> bool:
     """Whether what was parsed as a modifier is the first of two that "and" joins."""
     if child.dep_ not in {"nmod", "amod"} or not child.tag_.startswith("NN"):
@@ -274,7 +289,8 @@ def each_of(token: Token) -> Iterator[Token]:
     yield token
     for child in token.children:
         if child.dep_ == "conj" and not child.tag_.startswith("VB") and child.tag_ not in {"RB", "IN"}:
-            yield from each_of(child)
+            if acts_next(child) is None:
+                yield from each_of(child)
 
 
 def quoted_tokens(doc: Doc, text: str) -> frozenset[int]:

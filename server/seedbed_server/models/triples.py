@@ -12,15 +12,15 @@ from dataclasses import replace
 
 from spacy.tokens import Token
 
-from .complements import Clause, Said, antecedent, complements, is_none, is_passive
+from .complements import Clause, Said, antecedent, complements, is_none, is_passive, objects_of
 from .contract import Claim
 from .lemmas import Lemmas
-from .phrases import LONGEST_OBJECT, Node, Scene, each_of
+from .phrases import LONGEST_OBJECT, Node, Scene, acts_next, each_of
 from .references import resolve
 from .relations import holder_of
 from .stance import Stance, is_question, stance_of
 from .turning import about_object, called_by_all, echoed, mutual, respectively
-from .vocabulary import LASTING, LASTS, PAST_STATES, PRAISE, SKILLS, VAGUE_NOUNS, relation
+from .vocabulary import ANNIVERSARIES, ASSISTANTS, DRAFTS, ELIDED, LASTING, LASTS, PAST_STATES, PRAISE, SKILLS, VAGUE_NOUNS, relation
 
 SURFACE_LIMIT = 300
 """Code points of the longest surface that is kept."""
@@ -59,7 +59,7 @@ class Triples:
             if is_question(tokens):
                 continue
             for token in tokens:
-                if token.tag_.startswith("VB") and token.dep_ not in {"aux", "auxpass", "amod", "compound"}:
+                if _may_claim(token):
                     yield from self._clause(scene, token)
 
     def _clause(self, scene: Scene, verb: Token) -> Iterator[Claim]:
@@ -74,6 +74,8 @@ class Triples:
             yield from _owned(scene, verb, owned, stance)
             return
         said_before = echoed(verb, self._lemmas)
+        if _is_edit(scene, verb):
+            return
         if said_before is not None:
             verb, denied = said_before
             repeated = stance_of(verb, self._lemmas)
@@ -115,14 +117,26 @@ class Triples:
         for subject in own:
             for each in each_of(antecedent(subject, verb)):
                 yield from ((node, each) for node in scene.agents(each))
+        if not own and verb.i > 0 and acts_next(verb.nbor(-1)) == verb:
+            own = [verb.nbor(-1)]
+            yield from ((node, own[0]) for node in scene.agents(own[0]))
         if own and not any(scene.agents(each) for each in own):
             yield from called_by_all(scene, verb, self._lemmas)
+            if _is_placed(verb, self._lemmas):
+                yield from ((node, each) for each in own if (node := scene.located(each)) is not None)
         if own or any(child.dep_ == "expl" for child in verb.children):
             return
         if (outer := _lends_subject(verb)) is not None:
             yield from self._subjects(scene, outer)
         elif scene.speaker and verb.i not in scene.quoted and _is_elided(verb):
             yield Node(scene.speaker, "person"), verb
+
+
+def _may_claim(token: Token) -> bool:
+    """Whether a token is the head of a clause: a verb, or a participle that was taken for an adjective."""
+    if token.tag_.startswith("VB"):
+        return token.dep_ not in {"aux", "auxpass", "amod", "compound"}
+    return token.tag_ == "JJ" and token.dep_ in {"ROOT", "conj", "ccomp"} and is_passive(token)
 
 
 def _lends_subject(verb: Token) -> Token | None:
@@ -140,9 +154,24 @@ def _lends_subject(verb: Token) -> Token | None:
     return None
 
 
+def _is_edit(scene: Scene, verb: Token) -> bool:
+    """Whether somebody works on a text of the conversation: "I shortened the second paragraph"."""
+    if scene.speaker.casefold() in ASSISTANTS and any(child.lower_ in {"i", "we"} for child in verb.children):
+        return True
+    return any(child.dep_ in {"dobj", "nsubjpass"} and child.lower_ in DRAFTS for child in verb.children)
+
+
+def _is_placed(verb: Token, lemmas: Lemmas) -> bool:
+    """Whether a clause says nothing of its subject but where it is."""
+    rest = [child for child in verb.children if child.dep_ in {"attr", "acomp", "prep", "ccomp", "advcl"}]
+    return lemmas.of(verb) == "be" and [child.dep_ for child in rest] == ["prep"] and rest[0].lower_ in {"in", "near"}
+
+
 def _is_elided(verb: Token) -> bool:
-    """Whether a past verb opens its sentence, and so leaves "I" out: "Moved to Berlin last week!"."""
-    if verb.dep_ != "ROOT" or verb.tag_ not in {"VBD", "VBN"} or is_passive(verb):
+    """Whether a verb opens its sentence, and so leaves "I" out: "Moved to Berlin last week!", "Starting at Bosch"."""
+    if verb.dep_ != "ROOT" or verb.tag_ not in {"VBD", "VBN", "VBG"} or is_passive(verb):
+        return False
+    if verb.tag_ == "VBG" and verb.lower_ not in ELIDED:
         return False
     return all(token.tag_ in {"RB", "UH", ",", "_SP"} for token in verb.sent if token.i < verb.i)
 
@@ -167,7 +196,8 @@ def _owned_subject(verb: Token) -> Token | None:
     if subject is None or holder_of(subject) is None or subject.tag_ not in {"NN", "NNS"}:
         return None
     alone = not any(child.dep_ == "compound" for child in subject.lefts)  # "phone number" is not vague
-    if not any(child.dep_ in {"attr", "acomp"} for child in verb.children):
+    dated = subject.lower_ in ANNIVERSARIES and any(child.lower_ in {"on", "in"} for child in verb.rights)
+    if not dated and not any(child.dep_ in {"attr", "acomp"} for child in verb.children):
         return None
     return None if relation(subject.text) or (alone and subject.lower_ in VAGUE_NOUNS | {"name"}) else subject
 
@@ -185,6 +215,10 @@ def _owned(scene: Scene, verb: Token, noun: Token, stance: Stance) -> Iterator[C
         for each in each_of(child) if child.dep_ in {"attr", "acomp"} else ():
             if (node := _value(clause, each, adjective=child.dep_ == "acomp")) is not None:
                 yield _claim(clause, Said(predicate, node, each), noun)
+        if child.dep_ == "prep" and child.lower_ in {"on", "in"} and noun.lower_ in ANNIVERSARIES:
+            for day in objects_of(child):
+                words = scene.doc[day.left_edge.i : day.right_edge.i + 1].text.removeprefix("the ")
+                yield _claim(clause, Said(predicate, Node(words, "date"), day.right_edge), noun)
 
 
 def _value(clause: Clause, token: Token, *, adjective: bool) -> Node | None:

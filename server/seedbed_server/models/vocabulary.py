@@ -351,3 +351,24 @@ PLACED = {
 
 STRIVING = {"work", "look", "apply", "vote", "care", "search", "play", "train", "study", "pay", "volunteer", "race"}
 """Verbs whose "for" is about their object."""
+
+ANNIVERSARIES = {"birthday", "anniversary", "wedding", "exam", "appointment", "flight"}
+"""What is on a day that is worth remembering."""
+
+ELIDED = {
+    "gon", "going", "moving", "starting", "planning", "thinking", "working", "living", "studying", "learning",
+    "getting", "visiting", "flying", "travelling", "traveling", "leaving", "considering", "hoping", "looking",
+    "training", "teaching", "staying",
+}  # fmt: skip
+"""Verbs that open a sentence for "I am ...": "Gonna move", "Starting at Bosch in May"."""
+
+ASSISTANTS = {"assistant", "ai", "bot", "system"}
+"""Speakers who have no life of their own: what they say of themselves is about their work on an answer."""
+
+DRAFTS = {
+    "paragraph", "paragraphs", "sentence", "sentences", "draft", "drafts", "wording", "tone", "version", "heading",
+    "headings", "typo", "typos", "bullet", "bullets", "phrasing", "summary", "intro", "introduction", "conclusion",
+    "title", "subject", "snippet", "function", "code", "query", "script", "bug", "comma", "text", "paragraphing",
+    "reply", "answer", "response", "outline", "section", "sections", "table", "spreadsheet", "document", "file",
+}  # fmt: skip
+"""Parts of a text or a program that a conversation works on."""
