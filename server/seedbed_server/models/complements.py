@@ -34,6 +34,7 @@ from .vocabulary import (
     STRIVING,
     TIME_NOUNS,
     VAGUE_NOUNS,
+    WHEREABOUTS,
     relation,
 )
 
@@ -122,17 +123,19 @@ def _copula(clause: Clause) -> Iterator[Said]:
         elif child.dep_ in {"acomp", "attr"}:
             for each in each_of(child):
                 yield from _quality(clause, each)
-        elif child.dep_ == "prep" and child.lower_ in {"from", "into", "in", "at", "to", "with", "on"}:
+        elif child.dep_ == "prep" and child.lower_ in WHEREABOUTS:
             for noun in objects_of(child):
                 node = clause.thing(noun)
-                if node is not None and _is_whereabouts(child.lower_, noun, node, negated=clause.stance.negated):
+                if node is not None and _is_whereabouts(child.lower_, noun, node, clause.subject, negated=clause.stance.negated):
                     yield Said(canonical(f"be {child.lower_}"), node, noun)
 
 
-def _is_whereabouts(word: str, noun: Token, node: Node, *, negated: bool) -> bool:
+def _is_whereabouts(word: str, noun: Token, node: Node, subject: Node, *, negated: bool) -> bool:
     """Whether a preposition after "is" leads to where somebody is, belongs or comes from."""
-    if word in {"from", "into"}:
+    if word in {"from", "into"} or (word == "in" and subject.type == "other"):
         return True
+    if word in {"near", "outside"}:
+        return is_name(noun) or node.type == "location"
     if word == "with":
         return node.type == "organisation" or (is_name(noun) and (node.type != "person" or negated))
     named = node.type == "location" or is_name(noun)
@@ -288,7 +291,7 @@ def _around(clause: Clause, prep: Token, objects: list[Token]) -> Iterator[Said]
     if word not in ARGUMENT_PREPOSITIONS:
         return
     for noun in objects_of(prep):
-        node = clause.thing(noun)
+        node = clause.thing(noun) or _birthday(clause, noun)
         if node is None or noun.lower_ in TIME_NOUNS or _is_idle(clause, word, node):
             continue
         predicate = _beside(clause, word, node, objects[0]) if objects else _led_to(clause, word, node)
@@ -296,6 +299,12 @@ def _around(clause: Clause, prep: Token, objects: list[Token]) -> Iterator[Said]
             yield Said(predicate, node, noun)
         if clause.base.split()[-1] in _SETTLED or predicate == "work as":
             yield from _chained(clause, noun)
+
+
+def _birthday(clause: Clause, noun: Token) -> Node | None:
+    """The date on which somebody was born."""
+    name = clause.scene.names.at(noun)
+    return clause.scene.named(name) if clause.base == "be born" and name is not None and name.type == "date" else None
 
 
 def _is_idle(clause: Clause, word: str, node: Node) -> bool:
@@ -353,7 +362,7 @@ def _activity(verb: Token, scene: Scene) -> str:
     objects = [child for child in verb.rights if child.dep_ == "dobj"]
     if (verb.lower_ in IDLE_ACTIVITIES and not objects) or not verb.text.isalpha():
         return ""
-    if any(child.dep_ in {"nsubj", "nsubjpass"} for child in verb.children):
+    if any(child.dep_ in {"nsubj", "nsubjpass", "auxpass"} for child in verb.children):
         return ""
     words = [verb.text]
     for child in verb.rights:

@@ -28,10 +28,11 @@ _BETWEEN = re.compile(
     r"|(?P<been>(?<=[^\W\d_])(?<!\b[Hh]e)(?<!\b[Ss]he)(?<!\b[Ii]t)'s(?= been\b))"
     r"|(?P<verb>(?<=[^\W\d_])(?<!\b[Hh]e)(?<!\b[Ss]he)(?<!\b[Ii]t)(?<!\b[Tt]hat)(?<!\b[Ww]hat)(?<!\b[Ll]et)"
     r"'s(?= (?:in|at|from|with|not|no longer|a|an|the|my|our|married|engaged|dead|still|back|allergic|going|moving|getting|working|living)\b(?!-)))"
+    r"|(?P<towards>\btoo(?= [A-Z]))"
     r"|(?P<joined>\b[Aa]n(?= (?:me|i|I)\b))"
     r"|(?P<origin>(?<=\b(?:am|is|'m|'s|re))\ form(?= [A-Z]))"
 )
-_PUT = {"both": "", "chatter": "", "been": " has", "verb": " is", "origin": " from", "joined": "and"}
+_PUT = {"both": "", "chatter": "", "been": " has", "verb": " is", "origin": " from", "joined": "and", "towards": "to"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +98,7 @@ class Mender:
             return word
         near = {each for short in _shorter(word) for each in self._slips.get(short, ()) if each[0] == word[0]}
         meant = {each for each in near if _is_slip(word, each)}
+        meant = {each for each in meant if sorted(each) == sorted(word)} or meant  # two letters that changed places
         if len(meant) == 1:
             return meant.pop()
         return word.capitalize() if lowered and not meant else word

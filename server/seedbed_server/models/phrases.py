@@ -107,7 +107,7 @@ class Scene:
     def named(self, name: Name) -> Node:
         """A name without the word for what it names: "Mirci" of "cat Mirci"."""
         first = name.first
-        while first < name.last and (word := self.doc[first]).is_lower and relation(word.text):
+        while first < name.last and _stands_before(self.doc[first]):
             first += 1
         return Node(self.doc[first : name.last + 1].text, name.type)
 
@@ -262,6 +262,13 @@ def acts_next(noun: Token) -> Token | None:
     if verb.tag_ not in {"VBZ", "VBP", "VBD"} or verb.dep_ != "conj":
         return None
     return None if any(child.dep_ in {"nsubj", "nsubjpass"} for child in verb.children) else verb
+
+
+def _stands_before(word: Token) -> bool:
+    """Whether the first word of a name is none of it: "cat" Mirci, "Tell" Mia."""
+    if word.is_lower:
+        return relation(word.text) is not None
+    return bool(word.is_sent_start) and word.tag_ in {"VB", "VBP"} and is_word(word)
 
 
 def _is_joined(child: Token) -> bool:

@@ -7,9 +7,10 @@ question nothing to be remembered.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
-from spacy.tokens import Token
+from spacy.tokens import Span, Token
 
 from .lemmas import Lemmas
 from .vocabulary import (
@@ -27,6 +28,13 @@ from .vocabulary import (
 
 _PRESENT_BE = {"am", "is", "are", "'m", "'re", "'s", "\u2019m", "\u2019re", "\u2019s"}
 _MOVED = {"glad", "happy", "sad", "proud", "thrilled"}
+_IRONY = re.compile(
+    r"(?:oh,? (?:great|wow|sure|joy|fantastic|wonderful|perfect|lovely|nice|brilliant|good)\b(?!,? (?:i|my|we|you))"
+    r"|yeah,? (?:right|sure)\b|sure,? (?:because|and)\b|right,? (?:because|and|he's|she's|i'm)\b|as if\b"
+    r"|because,? (?:obviously|clearly|of course)\b|of course,? because\b|obviously,? because\b|wow,? thanks\b"
+    r"|(?:great|lovely|fantastic|brilliant|wonderful|perfect),? (?:another|just what)\b|just what i needed\b)",
+    re.IGNORECASE,
+)
 _DEPTH = 8  # clauses within clauses; deeper ones are nobody's plain statement
 
 
@@ -49,6 +57,11 @@ def stance_of(verb: Token, lemmas: Lemmas, depth: int = 0) -> Stance | None:
     if own is None:
         return None
     return _within(verb, own, lemmas, depth)
+
+
+def is_ironic(sentence: Span) -> bool:
+    """A sentence that opens as only irony does, after which nothing is meant as it is said: "Oh great, another ..."."""
+    return _IRONY.match(sentence.text) is not None
 
 
 def is_question(sentence: list[Token]) -> bool:
@@ -225,7 +238,8 @@ def _reported(verb: Token, own: Stance, lemmas: Lemmas, depth: int) -> Stance | 
     if lemma == "be" and felt and not felt <= _MOVED | {"true"}:
         return replace(own, modality="possible") if felt <= {"sure", "certain"} else None
     # The second: "..., I heard", and clauses that a comma joins.
-    return own if lemma in REPORTING or (head.i > verb.i and head.tag_ != "VBN") else None
+    spliced = any(token.text == "," for token in verb.doc[verb.i : head.i]) and head.i > verb.i
+    return own if lemma in REPORTING or spliced or (head.i > verb.i and head.tag_ != "VBN") else None
 
 
 def _considered(verb: Token, own: Stance, lemmas: Lemmas, depth: int) -> Stance | None:

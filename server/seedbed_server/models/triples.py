@@ -18,7 +18,7 @@ from .lemmas import Lemmas
 from .phrases import LONGEST_OBJECT, Node, Scene, acts_next, each_of
 from .references import resolve
 from .relations import holder_of
-from .stance import Stance, is_question, stance_of
+from .stance import Stance, is_ironic, is_question, stance_of
 from .turning import about_object, called_by_all, echoed, mutual, respectively
 from .vocabulary import ANNIVERSARIES, ASSISTANTS, DRAFTS, ELIDED, LASTING, LASTS, PAST_STATES, PRAISE, SKILLS, VAGUE_NOUNS, relation
 
@@ -31,6 +31,7 @@ CLAIMS_LIMIT = 200
 STATES = {"live", "work", "study", "be", "have", "own"}
 """Verbs whose past tense says that it is over."""
 
+_IS = {"is", "'s", "are", "was"}
 _SUBJECTS = {"nsubj", "nsubjpass"}
 
 
@@ -56,6 +57,8 @@ class Triples:
         yield from _relations(scene)
         for sentence in scene.doc.sents:
             tokens = list(sentence)
+            if is_ironic(sentence):
+                return
             if is_question(tokens):
                 continue
             for token in tokens:
@@ -63,6 +66,7 @@ class Triples:
                     yield from self._clause(scene, token)
 
     def _clause(self, scene: Scene, verb: Token) -> Iterator[Claim]:
+        yield from _own_name(scene, verb)
         owned = _owned_subject(verb)
         subjects = [] if owned is not None else list(self._subjects(scene, verb))
         if not subjects and owned is None:
@@ -112,7 +116,7 @@ class Triples:
     def _subjects(self, scene: Scene, verb: Token) -> Iterator[tuple[Node, Token]]:
         """(node, token) of everyone who acts in a clause, borrowed from an outer one if it must."""
         own = [child for child in verb.children if child.dep_ in _SUBJECTS]
-        if len(own) > 1 and own[0].right_edge.nbor().text == ",":
+        if len(own) > 1 and own[0].nbor().text == "," and own[0].sent.start == own[0].left_edge.i:
             del own[0]  # "Ana, from 2014 on I lived in Rome": she is called
         for subject in own:
             for each in each_of(antecedent(subject, verb)):
@@ -188,9 +192,19 @@ def _relations(scene: Scene) -> Iterator[Claim]:
         yield _claim(clause, said, found.holder)
 
 
+def _own_name(scene: Scene, verb: Token) -> Iterator[Claim]:
+    """(Maya, be called, May) of "my name is May"; the name of a relative is a relation."""
+    subject = next((child for child in verb.children if child.dep_ == "nsubj" and child.lower_ == "name"), None)
+    holder = holder_of(subject) if subject is not None else None
+    owner = scene.person(holder) if holder is not None and verb.lower_ in _IS else None
+    for child in verb.children if owner is not None else ():
+        if child.dep_ == "attr" and (name := scene.agent(child)) is not None and owner is not None:
+            yield _claim(Clause(scene, verb, "", Stance(), owner), Said("be called", name, child), child)
+
+
 def _owned_subject(verb: Token) -> Token | None:
     """The "color" of "my favorite color is blue"; None where a person is the subject."""
-    if verb.lower_ not in {"is", "'s", "\u2019s", "are", "was"} or is_passive(verb):
+    if verb.lower_ not in _IS or is_passive(verb):
         return None
     subject = next((child for child in verb.children if child.dep_ == "nsubj"), None)
     if subject is None or holder_of(subject) is None or subject.tag_ not in {"NN", "NNS"}:

@@ -33,7 +33,12 @@ def about_object(clause: Clause) -> Iterator[tuple[Node, Said]]:
             for each in objects if said is not None and said.text[:1].isupper() else ():
                 nodes = clause.scene.agents(each) or [node for node in [clause.thing(each)] if node is not None]
                 yield from ((node, Said("be called", said, name)) for node in nodes)
-    if clause.lemma == "lose":
+    if clause.lemma == "change" and any(each.lower_ == "name" for each in objects):
+        for prep in clause.verb.subtree:
+            for name in objects_of(prep) if prep.lower_ == "to" else ():
+                if (said := clause.thing(name)) is not None:
+                    yield clause.subject, Said("be called", said, name)
+    if clause.lemma in {"lose", "bury"}:
         for each in objects:
             if relation(each.text) and (each.lower_ in KIN or each.lower_ in PETS):
                 yield from ((node, Said("be", Node("dead", "other"), each)) for node in clause.scene.agents(each))

@@ -339,6 +339,9 @@ INSTITUTIONS = {
 }  # fmt: skip
 """Common nouns for places where one works, studies, lives or is kept."""
 
+WHEREABOUTS = {"from", "into", "in", "at", "to", "with", "on", "near", "outside"}
+"""Prepositions after "is" that may say where somebody or something is, belongs or comes from."""
+
 DIRECTIONS = {"back", "over", "out", "away", "here", "down", "up", "home", "off", "abroad"}
 """Adverbs on which the preposition of a move hangs: "moved back to"."""
 
