@@ -21,6 +21,9 @@ from .vocabulary import KIN, NOT_NAMES, PARTITIVES, PETS, TIME_NOUNS, VAGUE_NOUN
 LONGEST_OBJECT = 6
 """Words of the longest object; a longer phrase is no name for anything."""
 
+LONGEST_CHAIN = 4
+"""Nouns of the longest chain of owners that is followed: "my sister's husband's boss"."""
+
 _FIRST = {"i", "me", "myself", "mine", "we", "us", "ourselves", "i'm", "im"}
 _SECOND = {"you", "yourself", "u", "ya", "yourselves"}
 _PASSING = {"late", "dear", "poor", "lovely"}
@@ -130,7 +133,7 @@ class Scene:
     def owned(self, noun: Token) -> Node | None:
         """Somebody's something as the one that acts: "Maya's company"."""
         holder = holder_of(noun)
-        if holder is None or noun.tag_ not in {"NN", "NNS"} or noun.lower_ in VAGUE_NOUNS | TIME_NOUNS | {"name"}:
+        if holder is None or not _is_short_chain(noun) or noun.tag_ not in {"NN", "NNS"} or noun.lower_ in VAGUE_NOUNS | TIME_NOUNS | {"name"}:
             return None
         owner = self.owner(holder)
         words = [] if owner is None else self._words(noun)
@@ -146,7 +149,7 @@ class Scene:
 
     def relative(self, noun: Token) -> Node | None:
         """As in "Maya's sister" for "my sister", or the name that stands beside it; None for other nouns."""
-        if not noun.tag_.startswith("NN") or relation(noun.text) is None:
+        if not noun.tag_.startswith("NN") or relation(noun.text) is None or not _is_short_chain(noun):
             return None
         for found in self.relations:
             if found.noun == noun and not found.negated and (name := self.names.at(found.name)):
@@ -262,6 +265,16 @@ def acts_next(noun: Token) -> Token | None:
     if verb.tag_ not in {"VBZ", "VBP", "VBD"} or verb.dep_ != "conj":
         return None
     return None if any(child.dep_ in {"nsubj", "nsubjpass"} for child in verb.children) else verb
+
+
+def _is_short_chain(noun: Token) -> bool:
+    """Whether few stand between a thing and its last owner: who gets lost on the way is nobody we know."""
+    for _ in range(LONGEST_CHAIN):
+        holder = holder_of(noun)
+        if holder is None:
+            return True
+        noun = holder
+    return False
 
 
 def _stands_before(word: Token) -> bool:
