@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchmarks import ingesting, seeding, starting, writing
+from benchmarks import graphing, ingesting, seeding, starting, writing
 from benchmarks.outcome import Outcome
 from seedbed_server.app.settings import load, models_dir
 from seedbed_server.models.manifest import by_role
@@ -23,7 +23,7 @@ BEGIN, END = "<!-- figures -->", "<!-- end of figures -->"
 def main() -> int:
     """Run the benchmarks; the exit code is 1 when a bar does not hold."""
     parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__)
-    parser.add_argument("only", nargs="*", metavar="NAME", help="start, write, ingest or seed; default: all")
+    parser.add_argument("only", nargs="*", metavar="NAME", help="start, write, ingest, seed or graph; default: all")
     parser.add_argument("--quick", action="store_true", help="small sizes: to see that it runs, not for figures")
     parser.add_argument("--write", action="store_true", help="put the figures into docs/benchmarks.md")
     chosen = parser.parse_args()
@@ -55,12 +55,14 @@ def _benchmarks(folder: Path, *, quick: bool) -> dict[str, Callable[[], Outcome]
             "write": lambda: writing.run(folder, rounds=1, seconds=1.0),
             "ingest": lambda: ingesting.run(folder, encoder, rounds=1, messages=256),
             "seed": lambda: seeding.run(folder, models, messages=600, queries=30),
+            "graph": lambda: graphing.run(facts=1_000, rounds=20),
         }
     return {
         "start": lambda: starting.run(folder, rounds=5, messages=1_000),
         "write": lambda: writing.run(folder, rounds=5, seconds=3.0),
         "ingest": lambda: ingesting.run(folder, encoder, rounds=3, messages=1_000),
         "seed": lambda: seeding.run(folder, models, messages=10_000, queries=200),
+        "graph": lambda: graphing.run(facts=10_000, rounds=200),
     }
 
 

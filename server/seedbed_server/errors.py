@@ -6,7 +6,9 @@
     ├── NotFoundError
     │   ├── MemoryNotFoundError
     │   ├── MessageNotFoundError
-    │   └── EntityNotFoundError
+    │   ├── EntityNotFoundError
+    │   ├── TripleNotFoundError
+    │   └── MergeNotFoundError
     ├── ConflictError
     │   ├── MemoryExistsError
     │   ├── MessageIdExistsError
@@ -70,6 +72,14 @@ class MessageNotFoundError(NotFoundError):
 
 class EntityNotFoundError(NotFoundError):
     """The memory holds no such entity."""
+
+
+class TripleNotFoundError(NotFoundError):
+    """The memory holds no such fact."""
+
+
+class MergeNotFoundError(NotFoundError):
+    """No such merge is in effect in the memory."""
 
 
 class ConflictError(SeedbedError):

@@ -1,12 +1,15 @@
 """Log lines: the fields that were given, and never the text of an exception."""
 
+import io
 import json
 import logging
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Mapping
 from types import TracebackType
 
 import pytest
 
+from seedbed_server.app import logs
 from seedbed_server.app.logs import JsonFormatter, TextFormatter
 
 Caught = tuple[type[BaseException], BaseException, TracebackType | None]
@@ -45,3 +48,41 @@ def test_exception_without_its_text(formatter: logging.Formatter) -> None:
     line = formatter.format(record("fault", exc_info=failure()))
     assert "ValueError at failure:" in line
     assert "words" not in line
+
+
+class Stuck(io.StringIO):
+    """A standard error whose reader has stopped reading."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reading = threading.Event()
+
+    def write(self, text: str) -> int:
+        self.reading.wait(30)
+        return super().write(text)
+
+
+def test_a_reader_that_stops_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Logging goes on while nothing can be written; what is in line is written once it can, the rest is dropped."""
+    stuck = Stuck()
+    root = logging.getLogger()
+    monkeypatch.setattr("sys.stderr", stuck)
+    monkeypatch.setattr(root, "handlers", [])
+    monkeypatch.setattr(logs, "_MOST_WAITING", 100)
+    stops: list[Callable[[], None]] = []
+    monkeypatch.setattr("atexit.register", stops.append)
+    level = root.level
+    try:
+        logs.configure("text")
+        for n in range(1000):
+            root.warning("line %d", n)
+        assert stuck.getvalue() == ""
+        stuck.reading.set()
+        for stop in stops:
+            stop()
+    finally:
+        root.setLevel(level)
+        stuck.reading.set()
+    lines = stuck.getvalue().splitlines()
+    assert lines[0].endswith("line 0")
+    assert 100 <= len(lines) <= 102

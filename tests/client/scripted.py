@@ -269,6 +269,10 @@ def serving(
         "ListTriples": knowledge_pb2.ListTriplesResponse,
         "Explore": knowledge_pb2.ExploreResponse,
         "FindPaths": knowledge_pb2.FindPathsResponse,
+        "MergeEntities": knowledge_pb2.MergeEntitiesResponse,
+        "SplitEntity": knowledge_pb2.SplitEntityResponse,
+        "AddTriples": knowledge_pb2.AddTriplesResponse,
+        "RetractTriples": knowledge_pb2.RetractTriplesResponse,
     }
     admin = {"GetStatus": admin_pb2.GetStatusResponse, "ListModels": admin_pb2.ListModelsResponse}
     canned = [{rpc: scripted.canned(rpc, reply) for rpc, reply in group.items()} for group in (knowledge, admin)]

@@ -20,6 +20,7 @@ from seedbed.client import Client, RemoteMemory
 from seedbed.connection import Tls
 from seedbed.memory import Memory
 from seedbed.messages import Message
+from seedbed.statements import Statement
 from seedbed.v1 import admin_service_pb2 as admin_pb2
 from seedbed.v1 import knowledge_service_pb2 as knowledge_pb2
 from seedbed.v1 import memory_service_pb2 as memory_pb2
@@ -251,6 +252,10 @@ def everything(client: Any) -> Any:
         "ListTriples": memory.triples,
         "Explore": lambda: memory.explore(["e1"]),
         "FindPaths": lambda: memory.find_paths("e1", "e2"),
+        "MergeEntities": lambda: memory.merge("e1", "e2"),
+        "SplitEntity": lambda: memory.split("m"),
+        "AddTriples": lambda: memory.add_triples([Statement("Maya", "like", "tea", ("m1",))]),
+        "RetractTriples": lambda: memory.retract_triples(["t1"]),
         "GetMemory": lambda: client.get_memory("maya"),
         "ListMemories": client.list_memories,
         "UpdateMemory": lambda: client.update_memory("maya", system="new"),
@@ -542,6 +547,38 @@ def test_knowledge_is_decoded(shell: Shell, client: Any, scripted: Scripted) -> 
     around = shell(memory.explore(["e1"], hops=2))
     assert (around.entities, around.triples, around.truncated, around.applied_seq) == ((found,), (fact,), True, 4)
     assert shell(memory.find_paths("e1", "e2")) == ((fact, fact),)
+
+
+def test_decisions_are_sent_and_decoded(shell: Shell, client: Any, scripted: Scripted) -> None:
+    """Merge, split, addition and retraction: what goes out, and what comes back."""
+    merge = knowledge_pb2.EntityMerge(merge_id="m1", from_entity_id="e2", reason="merged by a user")
+    entity = knowledge_pb2.Entity(id="e1", name="Maya", type="person", merges=[merge])
+    triple = knowledge_pb2.Triple(id="t1", subject="Maya", predicate="like", object="tea", source_ids=["x"])
+    scripted.replies |= {
+        "MergeEntities": knowledge_pb2.MergeEntitiesResponse(
+            entity=entity, merge_id="m1", mentions_moved=2, triples_moved=3
+        ),
+        "SplitEntity": knowledge_pb2.SplitEntityResponse(entities=[entity]),
+        "AddTriples": knowledge_pb2.AddTriplesResponse(triples=[triple]),
+        "RetractTriples": knowledge_pb2.RetractTriplesResponse(retracted=1),
+    }
+    memory = client.memory("maya", Window())
+    merged = shell(memory.merge("e1", "e2", preview=True))
+    assert (merged.entity.merges[0].from_entity_id, merged.merge_id, merged.mentions_moved) == ("e2", "m1", 2)
+    assert scripted.last("MergeEntities").request.preview
+    assert shell(memory.split("m1")) == (merged.entity,)
+    since = datetime(2024, 5, 8, tzinfo=UTC)
+    statement = Statement("Maya", "like", "tea", ("x",), negated=True, valid_from=since)
+    (fact,) = shell(memory.add_triples([statement], request_id="r"))
+    assert (fact.object, fact.source_ids) == ("tea", ("x",))
+    request = scripted.last("AddTriples").request
+    assert (request.request_id, request.triples[0].negated, request.triples[0].HasField("valid_to")) == (
+        "r",
+        True,
+        False,
+    )
+    assert request.triples[0].valid_from.ToDatetime(tzinfo=UTC) == since
+    assert shell(memory.retract_triples(["t1"])) == 1
 
 
 def test_status_and_models_are_decoded(shell: Shell, client: Any, scripted: Scripted) -> None:

@@ -536,13 +536,16 @@ class TestReads:
         assert await tail(0, 10) == ([], False)
 
     async def test_who_is_alive(self, log: Log, key: int) -> None:
-        """Ids by seq, seqs by id and sizes, of those alive in this memory."""
+        """Ids by seq and seqs by id, of those alive in this memory; the first ones whose bodies fit."""
         assert await log.alive(key, [10, 3, 4, 3, 99, 0]) == {10: "i10", 3: "i3"}
         assert await log.alive_ids(key, ["i4", "i5", "nope"]) == {"i5": 5}
-        assert set(await log.sizes(key, [10, 3, 4])) == {10, 3}
+        assert set(await log.by_seqs(key, [10, 3, 4])) == {10, 3}
+        assert set(await log.by_seqs(key, [10, 4, 3], max_bytes=1000)) == {10, 3}
+        assert set(await log.by_seqs(key, [10, 4, 3], max_bytes=200)) == {10}
+        assert await log.by_seqs(key, [10], max_bytes=1) == {}
         assert await log.alive(key + 100, [1]) == {}
         assert await log.alive_ids(key, []) == {}
-        assert await log.sizes(key, []) == {}
+        assert await log.by_seqs(key, [], max_bytes=10) == {}
 
     async def test_where_the_log_stood_at_a_time(self, log: Log) -> None:
         """For every moment around every message, with gaps where some were erased."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from seedbed.messages import Message
 from seedbed.variants import Buffer, Variant
+from seedbed_server.log import Decision
+from seedbed_server.log.records import Page, Pages
 
 START = datetime(2024, 1, 1, 9, tzinfo=UTC)
 
@@ -84,9 +86,27 @@ class ListLog:
         alive = [m for m in self.memories.get(key, [])[after_seq:] if m is not None and session in ("", m.session)]
         return alive[:limit]
 
+    async def pages(self, after: Mapping[int, int], *, share: int, limit: int, reach: int, max_bytes: int) -> Pages:
+        found = {}
+        for key, seq in after.items():
+            if max_bytes <= 0 or limit <= 0:
+                break
+            kept = self.memories.get(key)
+            messages = await self.read(key, after_seq=seq, limit=min(share, limit))
+            while len(messages) > 1 and sum(len(m.text) for m in messages) > max_bytes:
+                messages.pop()
+            limit -= len(messages)
+            max_bytes -= sum(len(m.text) for m in messages)
+            before = await self.by_seqs(key, range(max(1, seq - reach + 1), seq + 1)) if reach else {}
+            found[key] = Page(None if kept is None else len(kept), tuple(messages), tuple(before.values()))
+        return Pages(found, len(self.erased))
+
     async def by_seqs(self, key: int, seqs: Sequence[int]) -> dict[int, Message]:
         kept = self.memories.get(key, [])
         return {s: m for s in seqs if 0 < s <= len(kept) and (m := kept[s - 1]) is not None}
 
     async def erasures(self, after_id: int, limit: int) -> list[Erasure]:
         return self.erased[after_id : after_id + limit]
+
+    async def decisions(self, key: int) -> list[Decision]:
+        return []

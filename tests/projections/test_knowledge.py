@@ -21,12 +21,17 @@ from hypothesis import strategies as st
 
 from seedbed.messages import Message
 from seedbed_server.models.contract import Claim, Extraction, Span, Turn
+from seedbed_server.projections.aliases import Names
 from seedbed_server.projections.derived import Derived
 from seedbed_server.projections.entities import Entities
-from seedbed_server.projections.graph import Graphs, MemoryGraph
+from seedbed_server.projections.graph import MemoryGraph, made_of
+from seedbed_server.projections.graphs import Graphs
+from seedbed_server.projections.identity import Identity
 from seedbed_server.projections.knowledge import ClaimRow, Knowledge, Known, seconds
 from seedbed_server.projections.names import canonical, entity_id
+from seedbed_server.projections.paths import find_paths
 from seedbed_server.projections.projector import Projector
+from seedbed_server.projections.stated import Retractions
 from seedbed_server.projections.triples import resolve
 
 from .source import ListLog
@@ -75,8 +80,8 @@ class Room:
     async def open(self) -> None:
         self.derived = await Derived.open(self.folder, [Knowledge.schema])
         self.knowledge = Knowledge(self.derived, self.tagger)
-        self.graphs = Graphs(self.knowledge)
         self.projector = Projector(self.log, self.derived, [self.knowledge])
+        self.graphs = Graphs(self.knowledge, self.log, lambda key: self.projector.applied(key)["entities"])
         self.log.on_change = [self.projector.changed]
         await self.projector.start()
 
@@ -150,7 +155,7 @@ async def test_one_entity_per_name(room: Room) -> None:
     assert "she" not in graph.entities.by_form
     assert datetime.fromtimestamp(berlin.first_seen, UTC).day == 1
     assert datetime.fromtimestamp(berlin.last_seen, UTC).day == 3
-    mention = (await room.knowledge.mentions_of(1, berlin.id))[0]
+    mention = (await room.knowledge.mentions_of(1, [berlin.id]))[0]
     assert (mention.seq, mention.text) == (3, "Berlin")
     assert "she | likes | Berlin"[mention.start : mention.end] == "Berlin"
     assert all(node in graph.entities.by_id for node in graph.graph)
@@ -227,9 +232,11 @@ async def test_what_held_and_was_known_when(room: Room) -> None:
     room.say("Maya | moved to | Berlin", 5)
     await room.settled()
     noon = datetime(2024, 1, 3, 12, tzinfo=UTC).timestamp()
-    for graph in (await room.graphs.as_of(1, valid_at=noon), await room.graphs.as_of(1, upto_seq=1)):
-        assert [(f.predicate, f.object) for f in graph.facts.values()] == [("lives in", "Paris")]
-        assert all(f.current for f in graph.facts.values())
+    now, then = await room.graphs.get(1), await room.graphs.as_known(1, noon, upto_seq=1)
+    for graph in (now, then):
+        assert [f.object for f in graph.facts.values() if f.spell(noon)] == ["Paris"]
+    assert [f.object for f in then.facts.values() if f.spell(then.present())] == ["Paris"]
+    assert [f.object for f in now.facts.values() if f.spell(now.present())] == ["Berlin"]
 
 
 async def test_names_in_a_query(room: Room) -> None:
@@ -263,10 +270,10 @@ async def test_facts_around(room: Room) -> None:
     facts, cut = graph.explore([entity_id("maya")], hops=2, limit=3)
     assert (len(facts), cut) == (3, True)
     assert [f.object for f in graph.explore([entity_id("maya")], predicates=["likes"])[0]] == ["Tango"]
-    (path,) = graph.find_paths(entity_id("oslo"), entity_id("tango"))
+    (path,) = find_paths(graph, entity_id("oslo"), entity_id("tango"))
     assert [f.object for f in path] == ["Oslo", "Mo", "Tango"]
-    assert graph.find_paths(entity_id("maya"), entity_id("lima")) == []
-    assert graph.find_paths(entity_id("oslo"), entity_id("tango"), max_hops=2) == []
+    assert find_paths(graph, entity_id("maya"), entity_id("lima")) == []
+    assert find_paths(graph, entity_id("oslo"), entity_id("tango"), max_hops=2) == []
     assert await room.graphs.find_paths(1, graph, entity_id("oslo"), entity_id("tango")) == [path]
 
 
@@ -275,11 +282,10 @@ def test_paths_are_those_of_the_whole_graph() -> None:
     for seed in range(20):
         ends = random.Random(seed).choices("abcdefgh", k=24)
         claims = [claim(seq, a, "knows", b) for seq, (a, b) in enumerate(zip(ends[::2], ends[1::2], strict=True), 1)]
-        graph = MemoryGraph()
-        graph.add(Known([], claims, len(claims)))
+        graph = made_of(Known([], claims, len(claims)))
         whole: nx.Graph[str] = nx.Graph(graph.graph)
         for end, hops in product("bcd", (1, 3, 4)):
-            found = graph.find_paths("a", end, hops, limit=1000)
+            found = find_paths(graph, "a", end, hops, limit=1000)
             expected = nx.all_simple_paths(whole, "a", end, hops) if {"a", end} <= set(whole) else []
             assert sorted(map(len, found)) == sorted(len(nodes) - 1 for nodes in expected)
 
@@ -291,13 +297,12 @@ def test_a_graph_that_grows_is_the_graph_made_at_once(said: list[tuple[str, str,
     claims = [claim(seq, "a", words, end, negated) for seq, (words, end, negated) in enumerate(said, 1)]
     claims = data.draw(st.permutations(claims))
     cuts = sorted({0, len(claims), *data.draw(st.lists(st.integers(0, len(claims)), max_size=4))})
-    grown, made = MemoryGraph(), MemoryGraph()
-    made.add(Known([], claims, 1))
+    grown, made = MemoryGraph(Names(), Identity(), Retractions()), made_of(Known([], claims, 1))
     for first, last in pairwise(cuts):
-        grown.add(Known([], claims[first:last], 1))
+        assert grown.add(Known([], claims[first:last], 1))
     assert grown.facts == made.facts == resolve(claims)
     assert set(grown.graph.edges(keys=True)) == set(made.graph.edges(keys=True))
-    assert {i for _, _, i in grown.graph.edges(keys=True)} == {i for i, fact in made.facts.items() if fact.current}
+    assert {i for _, _, i in grown.graph.edges(keys=True)} == set(made.facts)
 
 
 @pytest.mark.parametrize("time", [datetime.max.replace(tzinfo=UTC), datetime.min.replace(tzinfo=UTC), None])

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seedbed_server.projections.pagerank import pagerank
+from seedbed_server.projections.pagerank import DAMPING, TOLERANCE, pagerank
 
 NODES = 12
 nodes = st.integers(0, NODES - 1)
@@ -25,5 +25,7 @@ def test_same_as_networkx(ties: list[tuple[int, int, int]], start: set[int] | No
     ends = np.array([tie[:2] for tie in ties], np.intp).reshape(-1, 2)
     begin = np.isin(np.arange(NODES), list(start)).astype(np.float64) if start else None
     found = pagerank(NODES, ends, np.array([tie[2] for tie in ties], np.float64), begin)
-    assert found.tolist() == pytest.approx([expected[node] for node in range(NODES)], abs=1e-12)
+    # Either stops near the limit: a last change of NODES * TOLERANCE leaves at most DAMPING / (1 - DAMPING) times that.
+    near = NODES * (TOLERANCE + 1e-6) * DAMPING / (1 - DAMPING)  # networkx has 1e-6
+    assert found.tolist() == pytest.approx([expected[node] for node in range(NODES)], abs=near)
     assert found.sum() == pytest.approx(1.0)

@@ -32,6 +32,13 @@ from .calling import RPCS, SERVED, said
 MAYA = "maya"
 INVALID, LARGE = "INVALID_FIELD", "TOO_LARGE"
 
+
+def stated(**fields: Any) -> know.TripleStatement:
+    """A fact as a caller states it, acceptable but for what a case changes."""
+    good = {"subject": "Maya", "predicate": "work at", "object": "Tidepost", "source_ids": ["some-message"]}
+    return know.TripleStatement(**(good | fields))
+
+
 # A request of each served RPC that is acceptable but for what a case changes.
 GOOD: dict[str, dict[str, Any]] = {
     "UpdateMemory": {"update_mask": FieldMask(paths=["variant", "system"]), "variant": Variant(buffer=BufferVariant())},
@@ -43,6 +50,10 @@ GOOD: dict[str, dict[str, Any]] = {
     "FindPaths": {"from_entity_id": "someone", "to_entity_id": "someone else"},
     "GetEntity": {"entity_id": "someone"},
     "Forget": {"message_ids": ["some-message"]},
+    "MergeEntities": {"into_entity_id": "someone", "from_entity_id": "someone else"},
+    "SplitEntity": {"merge_id": "some-merge"},
+    "AddTriples": {"triples": [stated()]},
+    "RetractTriples": {"triple_ids": ["some-fact"]},
 }
 
 # Fields for which no value is wrong: any 64-bit number, any truth value.
@@ -51,6 +62,7 @@ FREE = {
     ("Read", "after_seq"),
     ("Recall", "explain"),
     ("ListTriples", "include_superseded"),
+    ("MergeEntities", "preview"),
 }
 FREE_OF_MESSAGE = {"seq", "recorded_at"}  # the server's own, ignored on a write
 
@@ -91,10 +103,20 @@ def with_fields(*names: str) -> Iterator[tuple[str, str]]:
         yield from ((rpc, name) for name in names if name in RPCS[rpc].input_type.fields_by_name)
 
 
-IDENTIFIERS = ("namespace", "memory", "session", "request_id", "entity_id", "from_entity_id", "to_entity_id")
+IDENTIFIERS = (
+    *("namespace", "memory", "session", "request_id", "entity_id", "from_entity_id", "to_entity_id"),
+    *("into_entity_id", "merge_id"),
+)
 FILTERS = ("type", "name_prefix", "predicate")
 BAD_IDS = ("x" * 257, "Ü" * 129, "a\x00b")
-REQUIRED = {("GetEntity", "entity_id"), ("FindPaths", "from_entity_id"), ("FindPaths", "to_entity_id")}
+REQUIRED = {
+    ("GetEntity", "entity_id"),
+    ("FindPaths", "from_entity_id"),
+    ("FindPaths", "to_entity_id"),
+    ("MergeEntities", "into_entity_id"),
+    ("MergeEntities", "from_entity_id"),
+    ("SplitEntity", "merge_id"),
+}
 OPTIONAL_MEMORY = {"GetStatus", "Rebuild"}
 
 
@@ -114,6 +136,9 @@ def identifier_cases() -> Iterator[Case]:
         yield Case("Explore", "entity_ids[1]", INVALID, {"entity_ids": ["someone", bad]})
         yield Case("Explore", "predicates[1]", INVALID, {"predicates": ["likes", bad]})
         yield Case("Forget", "message_ids[1]", INVALID, {"message_ids": ["one", bad]})
+        yield Case("RetractTriples", "triple_ids[1]", INVALID, {"triple_ids": ["one", bad]})
+    yield Case("RetractTriples", "triple_ids", INVALID, {"triple_ids": []})
+    yield Case("RetractTriples", "triple_ids", LARGE, {"triple_ids": [str(i) for i in range(1001)]})
     yield Case("Explore", "entity_ids", INVALID, {"entity_ids": []})
     yield Case("Forget", "message_ids", INVALID, {"message_ids": []})
     yield Case("Forget", "message_ids", LARGE, {"message_ids": [str(i) for i in range(1001)]})
@@ -235,6 +260,24 @@ def batch_cases() -> Iterator[Case]:
     yield Case("Write", "messages", LARGE, {"messages": [said("x" * 900_000)] * 10})
 
 
+def statement_cases() -> Iterator[Case]:
+    """Facts of the caller's own that are wrong; the wrong one is the second."""
+    wrong: list[tuple[str, str, dict[str, Any]]] = [
+        *((f".{name}", INVALID, {name: bad}) for name in ("subject", "predicate", "object") for bad in ("", *BAD_IDS)),
+        *((f".{name}", INVALID, {name: bad}) for name in ("subject", "object") for bad in ("she", "...", " ")),
+        (".predicate", INVALID, {"predicate": " \t"}),
+        *((f".{name}", INVALID, {name: bad}) for name in ("valid_from", "valid_to") for bad in BAD_TIMES),
+        (".valid_to", INVALID, {"valid_from": Timestamp(seconds=2), "valid_to": Timestamp(seconds=1)}),
+        (".source_ids", INVALID, {"source_ids": []}),
+        *((".source_ids[1]", INVALID, {"source_ids": ["one", bad]}) for bad in ("", *BAD_IDS)),
+        (".source_ids", LARGE, {"source_ids": [str(i) for i in range(101)]}),
+    ]
+    for below, reason, fields in wrong:
+        yield Case("AddTriples", f"triples[1]{below}", reason, {"triples": [stated(), stated(**fields)]})
+    yield Case("AddTriples", "triples", INVALID, {"triples": []})
+    yield Case("AddTriples", "triples", LARGE, {"triples": [stated()] * 1001})
+
+
 NUMBERS: tuple[tuple[str, Any, tuple[str, ...]], ...] = (
     ("window", WindowVariant, ("n",)),
     ("token_buffer", TokenBufferVariant, ("max_tokens",)),
@@ -272,4 +315,4 @@ def variant_cases() -> Iterator[Case]:
             yield Case(rpc, f"variant{below}", reason, {"variant": variant})
 
 
-CASES = [*identifier_cases(), *number_cases(), *batch_cases(), *variant_cases()]
+CASES = [*identifier_cases(), *number_cases(), *batch_cases(), *statement_cases(), *variant_cases()]

@@ -14,6 +14,7 @@ from seedbed.local import LocalMemory, MemberWriteError, NeedsServerError
 from seedbed.memory import AsyncMemory, Memory
 from seedbed.messages import Media, Message, ToolCall
 from seedbed.seeds import Item, Seed, SeedMessage
+from seedbed.statements import Statement
 from seedbed.variants import (
     Buffer,
     Custom,
@@ -56,6 +57,7 @@ __all__ = [
     "Reply",
     "Seed",
     "SeedMessage",
+    "Statement",
     "Summary",
     "SummaryBuffer",
     "TokenBuffer",

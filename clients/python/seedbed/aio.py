@@ -26,6 +26,7 @@ from seedbed.results import (
     Imported,
     KnownEntity,
     MemoryInfo,
+    Merged,
     ModelInfo,
     Recall,
     Receipt,
@@ -35,6 +36,7 @@ from seedbed.results import (
     Written,
 )
 from seedbed.seeds import Seed
+from seedbed.statements import Statement
 from seedbed.variants import Variant
 
 
@@ -309,3 +311,22 @@ class AsyncRemoteMemory:
             known_at=known_at,
         )
         return await self._carrier.run_creating(call, self._calls)
+
+    async def merge(self, into_id: str, from_id: str, *, preview: bool = False) -> Merged:
+        """Make the entity ``from_id`` an alias of ``into_id``; with ``preview``, only report what would change."""
+        return await self._carrier.run_creating(self._calls.merge(into_id, from_id, preview=preview), self._calls)
+
+    async def split(self, merge_id: str) -> tuple[KnownEntity, ...]:
+        """Undo a merge, decided or evident; return the entities as they are apart. Raises `MergeNotFoundError`."""
+        return await self._carrier.run_creating(self._calls.split(merge_id), self._calls)
+
+    async def add_triples(self, statements: Iterable[Statement], *, request_id: str = "") -> tuple[Triple, ...]:
+        """Add 1 to 1000 facts, all or none, each with the messages it stands on; return them as stored.
+
+        Repeated with the same ``request_id``, it adds nothing twice. Raises `MessageNotFoundError`.
+        """
+        return await self._carrier.run_creating(self._calls.add_triples(statements, request_id), self._calls)
+
+    async def retract_triples(self, triple_ids: Sequence[str]) -> int:
+        """Declare facts to be no longer believed; return how many were until now. Raises `TripleNotFoundError`."""
+        return await self._carrier.run_creating(self._calls.retract_triples(triple_ids), self._calls)

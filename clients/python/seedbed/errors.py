@@ -6,7 +6,9 @@
     ├── NotFoundError
     │   ├── MemoryNotFoundError       MEMORY_NOT_FOUND
     │   ├── MessageNotFoundError      MESSAGE_NOT_FOUND
-    │   └── EntityNotFoundError       ENTITY_NOT_FOUND
+    │   ├── EntityNotFoundError       ENTITY_NOT_FOUND
+    │   ├── TripleNotFoundError       TRIPLE_NOT_FOUND
+    │   └── MergeNotFoundError        MERGE_NOT_FOUND
     ├── ConflictError
     │   ├── MemoryExistsError         MEMORY_EXISTS
     │   ├── MessageIdExistsError      MESSAGE_ID_EXISTS
@@ -113,6 +115,14 @@ class EntityNotFoundError(NotFoundError):
     """The memory exists, the entity does not."""
 
 
+class TripleNotFoundError(NotFoundError):
+    """The memory exists, the fact does not."""
+
+
+class MergeNotFoundError(NotFoundError):
+    """The memory exists, and no such merge is in effect."""
+
+
 class ConflictError(SeedbedError):
     """What is stored already stands against the call."""
 
@@ -186,6 +196,8 @@ BY_REASON: dict[str, type[SeedbedError]] = {
     "MEMORY_NOT_FOUND": MemoryNotFoundError,
     "MESSAGE_NOT_FOUND": MessageNotFoundError,
     "ENTITY_NOT_FOUND": EntityNotFoundError,
+    "TRIPLE_NOT_FOUND": TripleNotFoundError,
+    "MERGE_NOT_FOUND": MergeNotFoundError,
     "MEMORY_EXISTS": MemoryExistsError,
     "MESSAGE_ID_EXISTS": MessageIdExistsError,
     "REQUEST_ID_REUSED": RequestIdReusedError,

@@ -16,6 +16,7 @@ from seedbed.results import (
     Imported,
     KnownEntity,
     MemoryInfo,
+    Merged,
     Recall,
     Receipt,
     Subgraph,
@@ -23,6 +24,7 @@ from seedbed.results import (
     Written,
 )
 from seedbed.seeds import Seed
+from seedbed.statements import Statement
 from seedbed.surrogates import text_for_wire
 from seedbed.v1 import knowledge_service_pb2 as knowledge_pb2
 from seedbed.v1 import memory_service_pb2 as memory_pb2
@@ -277,6 +279,51 @@ class MemoryCalls:
             as_of=_as_of(valid_at, known_at),
         )
         return Call("KnowledgeService", "FindPaths", request, replies.paths)
+
+    def merge(self, into_id: str, from_id: str, *, preview: bool) -> Call[Merged]:
+        """MergeEntities."""
+        request = knowledge_pb2.MergeEntitiesRequest(
+            **self._address, into_entity_id=into_id, from_entity_id=from_id, preview=preview
+        )
+        return Call("KnowledgeService", "MergeEntities", request, replies.merged)
+
+    def split(self, merge_id: str) -> Call[tuple[KnownEntity, ...]]:
+        """SplitEntity."""
+
+        def parse(reply: knowledge_pb2.SplitEntityResponse) -> tuple[KnownEntity, ...]:
+            return tuple(replies.entity(each) for each in reply.entities)
+
+        request = knowledge_pb2.SplitEntityRequest(**self._address, merge_id=merge_id)
+        return Call("KnowledgeService", "SplitEntity", request, parse)
+
+    def add_triples(self, statements: Iterable[Statement], request_id: str) -> Call[tuple[Triple, ...]]:
+        """AddTriples; without a request id of the caller's, the call's own is sent."""
+        call_id = new_request_id()
+        request = knowledge_pb2.AddTriplesRequest(**self._address, request_id=request_id or call_id)
+        for said in statements:
+            request.triples.add(
+                subject=text_for_wire(said.subject),
+                predicate=text_for_wire(said.predicate),
+                object=text_for_wire(said.object),
+                negated=said.negated,
+                valid_from=None if said.valid_from is None else time_to_proto(said.valid_from, "valid_from"),
+                valid_to=None if said.valid_to is None else time_to_proto(said.valid_to, "valid_to"),
+                source_ids=said.source_ids,
+            )
+
+        def parse(reply: knowledge_pb2.AddTriplesResponse) -> tuple[Triple, ...]:
+            return replies.triples(reply.triples)
+
+        return Call("KnowledgeService", "AddTriples", request, parse, request_id=call_id)
+
+    def retract_triples(self, triple_ids: Sequence[str]) -> Call[int]:
+        """RetractTriples."""
+
+        def parse(reply: knowledge_pb2.RetractTriplesResponse) -> int:
+            return reply.retracted
+
+        request = knowledge_pb2.RetractTriplesRequest(**self._address, triple_ids=triple_ids)
+        return Call("KnowledgeService", "RetractTriples", request, parse)
 
 
 def _as_of(valid_at: datetime | None, known_at: datetime | None) -> message_pb2.AsOf | None:

@@ -9,12 +9,14 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from seedbed.results import (
     EntityDetails,
+    EntityMerge,
     Hit,
     Imported,
     KnownEntity,
     LegScore,
     MemoryInfo,
     Mention,
+    Merged,
     ModelInfo,
     PartStatus,
     ProjectionStatus,
@@ -89,7 +91,18 @@ def entity(proto: knowledge_pb2.Entity) -> KnownEntity:
         proto.mention_count,
         _time(proto.first_seen, proto.HasField("first_seen")),
         _time(proto.last_seen, proto.HasField("last_seen")),
+        tuple(_merge(merge) for merge in proto.merges),
     )
+
+
+def _merge(proto: knowledge_pb2.EntityMerge) -> EntityMerge:
+    decided = _time(proto.decided_at, proto.HasField("decided_at"))
+    return EntityMerge(proto.merge_id, proto.from_entity_id, proto.reason, decided)
+
+
+def merged(proto: knowledge_pb2.MergeEntitiesResponse) -> Merged:
+    """What a merge did, or would do."""
+    return Merged(entity(proto.entity), proto.merge_id, proto.mentions_moved, proto.triples_moved)
 
 
 def triple(proto: knowledge_pb2.Triple) -> Triple:

@@ -101,8 +101,18 @@ class Receipt:
 
 
 @dataclass(frozen=True, slots=True)
+class EntityMerge:
+    """A merge that is in effect; ``decided_at`` is None where it is evident from what was said."""
+
+    merge_id: str
+    from_entity_id: str
+    reason: str
+    decided_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
 class KnownEntity:
-    """A person, place, organisation or thing that the conversations name."""
+    """A person, place, organisation or thing that the conversations name; ``merges`` made its other names aliases."""
 
     id: str
     name: str
@@ -111,6 +121,7 @@ class KnownEntity:
     mention_count: int
     first_seen: datetime | None
     last_seen: datetime | None
+    merges: tuple[EntityMerge, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +136,11 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class Triple:
-    """A fact. ``valid_…`` is when it holds in the world, ``known_…`` when it was believed; None means open."""
+    """A fact, in one of the times in which it held.
+
+    ``valid_…`` is when that is in the world; ``known_from`` when it was first
+    recorded, ``known_to`` when its end was, or when it was retracted. None means open.
+    """
 
     id: str
     subject_id: str
@@ -150,6 +165,16 @@ class EntityDetails:
     entity: KnownEntity
     mentions: tuple[Mention, ...]
     triples: tuple[Triple, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """The entity after a merge, and what changed hands; ``merge_id`` undoes it, and is empty in a preview."""
+
+    entity: KnownEntity
+    merge_id: str
+    mentions_moved: int
+    triples_moved: int
 
 
 @dataclass(frozen=True, slots=True)

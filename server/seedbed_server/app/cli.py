@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -30,6 +31,7 @@ out = Console(emoji=False)
 # Neither are they commands to a terminal: control characters but tab and newline are shown as U+FFFD.
 _CONTROLS = dict.fromkeys([*range(9), *range(11, 32), *range(127, 160)], "\ufffd")
 
+_TIMES = ["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M:%S.%f"]
 Session = Annotated[str, typer.Option("--session", help="Session.")]
 
 
@@ -191,6 +193,37 @@ def export(
 
     with target.client() as client:
         export_file(client.memory(memory), file)
+
+
+@app.command()
+@calling
+def graph(
+    target: Target,
+    memory: str,
+    file: Annotated[Path, typer.Option("--out", help="FILE.graphml, FILE.json (node-link), or FILE.html to look at.")],
+    valid_at: Annotated[datetime | None, typer.Option(formats=_TIMES, help="Facts that held then (UTC).")] = None,
+    known_at: Annotated[datetime | None, typer.Option(formats=_TIMES, help="What was recorded by then (UTC).")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="The most facts, newest first.")] = 2000,
+) -> None:
+    """Export a memory's graph of facts, as files that networkx reads, or as a page on its own."""
+    from seedbed_server.app.graph_file import FORMATS, write_graph
+
+    if file.suffix not in FORMATS:
+        err.print(f"[red]--out[/red] must end with one of {', '.join(FORMATS)}")
+        raise typer.Exit(USAGE)
+    with target.client() as client:
+        try:
+            entities, facts = write_graph(
+                client.memory(memory), file, valid_at=_utc(valid_at), known_at=_utc(known_at), limit=limit
+            )
+        except OSError as error:
+            err.print(f"[red]{file}[/red] cannot be written: {error.strerror}")
+            raise typer.Exit(USAGE) from None
+    out.print(f"{entities} entities, {facts} facts: {file}", highlight=False, markup=False)
+
+
+def _utc(time: datetime | None) -> datetime | None:
+    return None if time is None else time.replace(tzinfo=UTC)
 
 
 @app.command()

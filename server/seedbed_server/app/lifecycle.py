@@ -32,6 +32,7 @@ from seedbed_server.app.settings import Settings, check_tls, models_dir, read_to
 from seedbed_server.log import Log
 from seedbed_server.log.sqlite import sqlite_url
 from seedbed_server.memories import Forgetting, Seeder
+from seedbed_server.memories.correcting import Corrections
 from seedbed_server.memories.custom import CustomPart, registered
 from seedbed_server.memories.knowledge import KnowledgePart
 from seedbed_server.memories.summaries import SummaryPart
@@ -42,7 +43,7 @@ from seedbed_server.models.manifest import models
 from seedbed_server.models.tagger import Tagger
 from seedbed_server.projections.analysis import is_blank
 from seedbed_server.projections.derived import Derived
-from seedbed_server.projections.graph import Graphs
+from seedbed_server.projections.graphs import Graphs
 from seedbed_server.projections.knowledge import Knowledge
 from seedbed_server.projections.lexical import Lexical
 from seedbed_server.projections.projector import Projector
@@ -50,7 +51,7 @@ from seedbed_server.projections.summaries import Summaries
 from seedbed_server.projections.summarisers import Abstractive, Extractive, Summariser
 from seedbed_server.projections.vector_index import ChromaIndex
 from seedbed_server.projections.vectors import Vectors
-from seedbed_server.recall import HotMemories, Recall
+from seedbed_server.recall import HotMemories, QueryVectors, Recall
 from seedbed_server.rpc.admin_servicer import AdminServicer
 from seedbed_server.rpc.guards import Draining, Guards, chain
 from seedbed_server.rpc.knowledge_servicer import KnowledgeServicer
@@ -121,8 +122,8 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
             indexable=_indexable,
             limit_bytes=settings.hot_memory_mb * 1024 * 1024,
         )
-        recall = Recall(truth, hot, projector, encoder)
-        graphs = Graphs(knowledge)
+        recall = Recall(truth, hot, projector, QueryVectors(encoder))
+        graphs = Graphs(knowledge, truth, lambda key: projector.applied(key)["entities"])
         seeder = Seeder(
             truth,
             VectorPart(recall),
@@ -139,7 +140,7 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
                 DEFAULT_VARIANT,
                 page_bytes=min(PAGE_BYTES, most_bytes * 3 // 4),
             ),
-            KnowledgeServicer(truth, knowledge, graphs),
+            KnowledgeServicer(truth, knowledge, graphs, Corrections(truth, graphs)),
             AdminServicer(truth, projector, children, models(), datetime.now(UTC)),
         )
         await server.start(servicers)

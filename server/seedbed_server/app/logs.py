@@ -3,21 +3,30 @@
 A line is an event and its fields, those that a call of the logger gave as
 ``extra``. Of an exception it has the type and the places, not the text, which
 may hold a user's words.
+
+Lines are written by a thread of their own: whoever reads them slowly, or not at
+all, must not hold up the event loop. When too many wait, new ones are dropped.
 """
 
 from __future__ import annotations
 
+import atexit
 import json
 import logging
+import queue
 import re
 import sys
+import threading
 import traceback
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
 # What every record has; the rest came as ``extra``.
 _OWN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+_MOST_WAITING = 10_000
+_PATIENCE = 1.0  # seconds for the last lines, at the end of the process
 _PLAIN = re.compile(r"[\w./:+-]+")
 
 
@@ -41,12 +50,39 @@ class TextFormatter(logging.Formatter):
 
 def configure(log_format: str) -> None:
     """Send every log line of this process through one formatter, ``text`` or ``json``."""
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonFormatter() if log_format == "json" else TextFormatter())
+    writer = logging.StreamHandler(sys.stderr)
+    writer.setFormatter(JsonFormatter() if log_format == "json" else TextFormatter())
     root = logging.getLogger()
-    root.handlers[:] = [handler]
+    root.handlers[:] = [_Aside(writer)]
     root.setLevel(logging.WARNING)
     logging.getLogger("seedbed_server").setLevel(logging.INFO)
+
+
+class _Aside(logging.Handler):
+    """Has a thread hand records to ``writer``, in order."""
+
+    def __init__(self, writer: logging.Handler) -> None:
+        super().__init__()
+        self._writer = writer
+        self._waiting: queue.Queue[logging.LogRecord | None] = queue.Queue(_MOST_WAITING)
+        self._thread = threading.Thread(target=self._write, name="log", daemon=True)
+        self._thread.start()
+        atexit.register(self._end)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Put the record in line, unless that is full."""
+        with suppress(queue.Full):
+            self._waiting.put_nowait(record)
+
+    def _write(self) -> None:
+        while (record := self._waiting.get()) is not None:
+            self._writer.handle(record)
+
+    def _end(self) -> None:
+        """Write what waits, if somebody reads it."""
+        with suppress(queue.Full):
+            self._waiting.put(None, timeout=_PATIENCE)
+            self._thread.join(_PATIENCE)
 
 
 def _fields(record: logging.LogRecord) -> dict[str, Any]:

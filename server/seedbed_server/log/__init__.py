@@ -1,13 +1,28 @@
 """The message log: the only truth of the server. Everything else is derived from it.
 
 ``Log`` is the whole surface. Behind it: ``writer`` (one thread, group commit),
-``readers`` (a small pool of snapshots), ``changes`` and ``queries`` (what is
-done inside a transaction), ``schema`` and ``migrations``, and one module per
-database for what only that database knows (``sqlite``). This is the only room
-that imports SQLAlchemy and Alembic.
+``readers`` (a small pool of snapshots), ``changes``, ``deciding`` and ``queries``
+(what is done inside a transaction), ``schema`` and ``migrations``, and one
+module per database for what only that database knows (``sqlite``). This is the
+only room that imports SQLAlchemy and Alembic.
 """
 
+from seedbed_server.log.decisions import Content, Decision, Merge, Retraction, Split, Statement
 from seedbed_server.log.log import Log
 from seedbed_server.log.records import Appended, Erasure, Head, Imported, MemoryRecord, NewMemory
 
-__all__ = ["Appended", "Erasure", "Head", "Imported", "Log", "MemoryRecord", "NewMemory"]
+__all__ = [
+    "Appended",
+    "Content",
+    "Decision",
+    "Erasure",
+    "Head",
+    "Imported",
+    "Log",
+    "MemoryRecord",
+    "Merge",
+    "NewMemory",
+    "Retraction",
+    "Split",
+    "Statement",
+]

@@ -8,7 +8,7 @@ from sqlalchemy import bindparam, delete, insert, select, update
 
 from seedbed.variants import Variant
 from seedbed_server.errors import MemoryExistsError, RevisionChangedError
-from seedbed_server.log import queries, rows
+from seedbed_server.log import deciding, queries, rows
 from seedbed_server.log.connection import Connection, Statement
 from seedbed_server.log.done import Done
 from seedbed_server.log.places import Place, address, existing, find_all, make, save
@@ -74,9 +74,12 @@ def clear(c: Connection, namespace: str, name: str, session: str) -> Done[tuple[
     place = existing(c, namespace, name)
     own = {"session": rows.exact(session, "session")} if session else {}
     seqs = [seq for (seq,) in c.all(_SESSION_SEQS if session else _ALL_SEQS, key=place.key, **own)]
+    if not session:
+        deciding.erase_all(c, place.key)
     if not seqs:
         return Done((place.key, 0), None)
     c.change(_ERASE_SESSION if session else _ERASE_ALL, key=place.key, **own)
+    deciding.erase(c, place.key, seqs)
     _note(c, place, seqs)
     return Done((place.key, len(seqs)), place.key, erased=True)
 
@@ -89,6 +92,7 @@ def forget(c: Connection, namespace: str, name: str, ids: Sequence[bytes]) -> Do
         return Done(None, None)
     for seq in seqs:
         c.change(_ERASE_ONE, key=place.key, seq=seq)
+    deciding.erase(c, place.key, seqs)
     return Done(_note(c, place, seqs), place.key, erased=True)
 
 

@@ -20,17 +20,17 @@ from seedbed_server.log.connection import Connection, Statement
 _ROWS = 8
 
 
-def insert_all(c: Connection, table: Table, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Insert rows whose values are in the order of the table's columns."""
+def insert_all(c: Connection, table: Table, rows: Sequence[tuple[Any, ...]], columns: tuple[str, ...] = ()) -> None:
+    """Insert rows whose values are in the order of ``columns``, or of all of the table's."""
     start = 0
     while start < len(rows):
         count = min(_ROWS, 1 << (len(rows) - start).bit_length() - 1)
-        c.put(_insert(table, count), list(chain.from_iterable(rows[start : start + count])))
+        c.put(_insert(table, columns, count), list(chain.from_iterable(rows[start : start + count])))
         start += count
 
 
 @cache
-def _insert(table: Table, count: int) -> Statement:
-    columns = [column.name for column in table.columns]
-    values: list[dict[str, Any]] = [{column: bindparam(f"{column}_{i}") for column in columns} for i in range(count)]
+def _insert(table: Table, columns: tuple[str, ...], count: int) -> Statement:
+    names = columns or tuple(column.name for column in table.columns)
+    values: list[dict[str, Any]] = [{name: bindparam(f"{name}_{i}") for name in names} for i in range(count)]
     return Statement(insert(table).values(values))

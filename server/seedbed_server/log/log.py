@@ -5,18 +5,19 @@ from __future__ import annotations
 import asyncio
 import builtins
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
 from seedbed.messages import Message
 from seedbed.variants import Variant
 from seedbed_server.errors import InvalidFieldError
-from seedbed_server.log import changes, queries, rows, storing
+from seedbed_server.log import changes, deciding, queries, rows, storing
 from seedbed_server.log.database import Database, database
+from seedbed_server.log.decisions import Content, Decision, Statement, digest
 from seedbed_server.log.migrate import prepare
 from seedbed_server.log.places import address
 from seedbed_server.log.readers import Readers
-from seedbed_server.log.records import Appended, Erasure, Head, Imported, MemoryRecord, NewMemory
+from seedbed_server.log.records import Appended, Erasure, Head, Imported, MemoryRecord, NewMemory, Pages
 from seedbed_server.log.writer import Writer
 
 _log = logging.getLogger(__name__)
@@ -165,13 +166,9 @@ class Log:
         """Return the seqs of the messages of these ids that are alive; their bodies are not read."""
         return await self._readers.run(lambda c: queries.alive_ids(c, key, ids))
 
-    async def sizes(self, key: int, seqs: Sequence[int]) -> dict[int, int]:
-        """Return how many bytes the messages of these seqs take, of those alive; their bodies are not read."""
-        return await self._readers.run(lambda c: queries.sizes(c, key, seqs))
-
-    async def by_seqs(self, key: int, seqs: Sequence[int]) -> dict[int, Message]:
-        """Return the messages of these seqs that are alive."""
-        return await self._readers.run(lambda c: queries.by_seqs(c, key, seqs))
+    async def by_seqs(self, key: int, seqs: Sequence[int], *, max_bytes: int | None = None) -> dict[int, Message]:
+        """Return the messages of these seqs that are alive; with ``max_bytes``, of the first ones as many as fit it."""
+        return await self._readers.run(lambda c: queries.by_seqs(c, key, seqs, max_bytes))
 
     async def by_ids(self, key: int, ids: Sequence[str]) -> dict[str, Message]:
         """Return the messages of these ids that are alive."""
@@ -186,6 +183,35 @@ class Log:
         wanted = [rows.exact(one, f"message_ids[{i}]") for i, one in enumerate(ids)]
         return await self._writer.submit(lambda c: changes.forget(c, namespace, name, wanted))
 
+    async def decisions(self, key: int) -> builtins.list[Decision]:
+        """Return what users decided about the memory's graph, in order."""
+        return await self._readers.run(lambda c: deciding.read_all(c, key))
+
+    async def decide(self, namespace: str, name: str, content: Content) -> None:
+        """Store a decision that stands by itself: a merge, a split, a retraction. MemoryNotFoundError."""
+        await self._writer.submit(lambda c: deciding.decide(c, namespace, name, content))
+
+    async def state(
+        self,
+        namespace: str,
+        name: str,
+        statements: Sequence[tuple[Statement, Sequence[str]]],
+        *,
+        request_id: str = "",
+    ) -> None:
+        """Store facts with the ids of the messages that they stand on, all of them or none.
+
+        A ``request_id`` that the memory has seen with the same statements stores
+        nothing again. Raises MemoryNotFoundError, MessageNotFoundError, RequestIdReusedError.
+        """
+        known = [
+            (said, [rows.exact(one, f"triples[{i}].source_ids[{j}]") for j, one in enumerate(ids)])
+            for i, (said, ids) in enumerate(statements)
+        ]
+        request = rows.exact(request_id, "request_id")
+        seal = digest(known)
+        await self._writer.submit(lambda c: deciding.state(c, namespace, name, known, request, seal))
+
     @property
     def scrubbed(self) -> bool:
         """Whether what was erased is out of every file; else it will be after a later write."""
@@ -198,6 +224,10 @@ class Log:
     async def record(self, key: int) -> MemoryRecord | None:
         """Return a memory by its key, or None when it is deleted."""
         return await self._readers.run(lambda c: queries.record(c, key))
+
+    async def pages(self, after: Mapping[int, int], *, share: int, limit: int, reach: int, max_bytes: int) -> Pages:
+        """Return what follows these seqs in several memories, as ``queries.pages`` says."""
+        return await self._readers.run(lambda c: queries.pages(c, after, share, limit, reach, max_bytes))
 
     async def erasures(self, after_id: int, limit: int) -> builtins.list[Erasure]:
         """Return at most ``limit`` erasures after the one of ``after_id``, in the order they happened."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from itertools import accumulate
@@ -14,11 +14,12 @@ from seedbed_server.errors import MemoryNotFoundError
 from seedbed_server.log import rows
 from seedbed_server.log.connection import Connection, Statement
 from seedbed_server.log.lookups import named, one_of, portions
-from seedbed_server.log.records import Erasure, Head, MemoryRecord
-from seedbed_server.log.schema import erasure, head, memory, message
+from seedbed_server.log.records import Erasure, Head, MemoryRecord, Page, Pages
+from seedbed_server.log.schema import decision, erasure, head, memory, message
 
 _m = message.c
 _MESSAGE = select(_m.seq, _m.id, _m.session, _m.time, _m.recorded_at, _m.body).where(_m.memory_key == bindparam("key"))
+_DECIDED = select(func.coalesce(func.max(decision.c.id), 0)).where(decision.c.memory_key == memory.c.key)
 _RECORD = select(
     memory.c.key,
     memory.c.namespace,
@@ -29,6 +30,7 @@ _RECORD = select(
     memory.c.revision,
     head.c.last_seq,
     head.c.message_count,
+    _DECIDED.scalar_subquery(),
 ).join(head)
 
 _BY_NAME = Statement(
@@ -47,6 +49,8 @@ _ERASURES = Statement(
     .order_by(erasure.c.id)
     .limit(bindparam("limit"))
 )
+_NEWEST_ERASURE = Statement(select(func.max(erasure.c.id)))
+_LAST_SEQ = Statement(select(head.c.last_seq).where(head.c.memory_key == bindparam("key")))
 _SEQS = Statement(select(_m.seq).where(_m.memory_key == bindparam("key"), _m.seq > bindparam("after")).order_by(_m.seq))
 _OF_SESSION = _m.session == bindparam("session")
 _PAGE = _MESSAGE.where(_m.seq > bindparam("after")).order_by(_m.seq).limit(bindparam("limit"))
@@ -125,6 +129,29 @@ def tail(
     return _messages(c, _TAIL, _TAIL_SESSION, session, **values)[::-1], cut
 
 
+def pages(c: Connection, after: Mapping[int, int], share: int, limit: int, reach: int, max_bytes: int) -> Pages:
+    """Return what follows ``after`` in several memories, in their order, until it is enough.
+
+    Enough are ``limit`` messages, or ``max_bytes``. Each memory has at most
+    ``share`` of them, and ``reach`` before them; the first has at least one.
+    """
+    found: dict[int, Page] = {}
+    for key, seq in after.items():
+        if max_bytes <= 0 or limit <= 0:
+            break
+        known = c.one(_LAST_SEQ, key=key)
+        if known is None:
+            found[key] = Page(None, (), ())
+            continue
+        messages = read(c, key, "", seq, min(share, limit), max_bytes)
+        before = by_seqs(c, key, range(max(1, seq - reach + 1), seq + 1)) if messages and reach else {}
+        found[key] = Page(known[0], tuple(messages), tuple(before[at] for at in sorted(before)))
+        limit -= len(messages)
+        max_bytes -= sum(len(message.text) + _BESIDES for message in messages)
+    newest = c.one(_NEWEST_ERASURE)
+    return Pages(found, newest[0] or 0 if newest else 0)
+
+
 def seq_at(c: Connection, key: int, recorded_at: datetime) -> int:
     """Return the seq of the newest message recorded by then, 0 where there is none.
 
@@ -167,14 +194,13 @@ def alive_ids(c: Connection, key: int, ids: Sequence[str]) -> dict[str, int]:
     return {one.decode(): seq for one, seq in seqs_by_id(c, key, wanted).items()}
 
 
-def sizes(c: Connection, key: int, seqs: Sequence[int]) -> dict[int, int]:
-    """Return how many bytes those of the messages take that are alive, by seq."""
-    found = (row for some in portions(seqs) for row in c.all(_size_of(len(some)), key=key, **named(some)))
-    return {seq: size + _BESIDES for seq, size in found}
-
-
-def by_seqs(c: Connection, key: int, seqs: Sequence[int]) -> dict[int, Message]:
-    """Return those of the messages that are alive, by seq."""
+def by_seqs(c: Connection, key: int, seqs: Sequence[int], max_bytes: int | None = None) -> dict[int, Message]:
+    """Return those of the messages that are alive, by seq; of the first ones, as many as ``max_bytes`` hold."""
+    if max_bytes is not None:
+        sizes = {
+            seq: size for some in portions(seqs) for seq, size in c.all(_size_of(len(some)), key=key, **named(some))
+        }
+        seqs = seqs[: _fitting([sizes[seq] + _BESIDES if seq in sizes else 0 for seq in seqs], max_bytes)]
     found = (
         rows.message(row) for some in portions(seqs) for row in c.all(_where_seq(len(some)), key=key, **named(some))
     )

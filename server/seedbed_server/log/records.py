@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from seedbed.messages import Message
 from seedbed.variants import Variant
 
 
@@ -15,6 +16,7 @@ class MemoryRecord:
     ``key`` is internal, and never used again, not even after the memory is
     deleted. ``last_seq`` is the newest seq ever written, ``message_count`` what
     is alive now; ``revision`` starts at 1 and grows with each change of settings.
+    ``decided`` is the id of its newest decision about the graph, 0 without any.
     """
 
     key: int
@@ -26,6 +28,7 @@ class MemoryRecord:
     last_seq: int
     message_count: int
     revision: int
+    decided: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,27 @@ class Erasure:
     key: int
     seqs: tuple[int, ...]
     whole: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What follows in one memory.
+
+    ``messages`` are the next ones alive, ``before`` those alive among the last
+    ones before them; ``last_seq`` is that of the memory, None where it is deleted.
+    """
+
+    last_seq: int | None
+    messages: tuple[Message, ...]
+    before: tuple[Message, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pages:
+    """What follows in several memories at one moment, by key, and the newest erasure of any."""
+
+    by_key: dict[int, Page]
+    erasure_id: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ def drafts(messages: Sequence[Message], session: str | None) -> list[Draft]:
     Raises InvalidFieldError where an id or a session is not UTF-8, or an id
     occurs twice.
     """
-    fresh = iter(_new_ids(len(messages)))
+    fresh = iter(_new_ids(sum(not message.id for message in messages)))
     shared = None if session is None else exact(session, "session")
     found: list[Draft] = []
     seen: set[bytes] = set()
@@ -82,7 +82,10 @@ def message(row: Sequence[Any]) -> Message:
 
 
 def memory(row: Sequence[Any]) -> MemoryRecord:
-    """Return the record of a row of (key, namespace, name, variant, system, created_at, revision, last_seq, count)."""
+    """Return the record of a row.
+
+    It holds key, namespace, name, variant, system, created_at, revision, last_seq, message_count and decided.
+    """
     return MemoryRecord(
         key=row[0],
         namespace=row[1].decode(),
@@ -93,6 +96,7 @@ def memory(row: Sequence[Any]) -> MemoryRecord:
         revision=row[6],
         last_seq=row[7],
         message_count=row[8],
+        decided=row[9],
     )
 
 

@@ -27,7 +27,7 @@ from sqlalchemy import (
 )
 
 # The newest revision in migrations/versions: what a fresh database is stamped with.
-REVISION = "0001"
+REVISION = "0002"
 
 metadata = MetaData()
 
@@ -96,4 +96,20 @@ erasure = Table(
     Column("whole", Boolean, nullable=False),
     Column("seqs", Text, nullable=False),  # ranges: "1-5 7 9-12"
     sqlite_autoincrement=True,  # cursors of projections rely on ids that only grow
+)
+
+# What users decided about the graph of facts: it cannot be made again from messages.
+decision = Table(
+    "decision",
+    metadata,
+    Column("id", _Long, primary_key=True),
+    Column("memory_key", _Long, ForeignKey("memory.key", ondelete="CASCADE"), nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("last_seq", _Long, nullable=False),  # the memory's newest message then
+    Column("source", _Long, nullable=False),  # seq of the message that it stands on; 0 where it stands by itself
+    Column("recorded_at", _Long, nullable=False),
+    Column("body", LargeBinary, nullable=False),  # JSON
+    Index("decision_by_source", "memory_key", "source"),
+    Index("decision_by_memory", "memory_key", "id"),
+    sqlite_autoincrement=True,  # an id is never used again: the newest one names a state of the graph
 )

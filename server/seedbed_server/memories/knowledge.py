@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from heapq import nlargest
 
 from seedbed.frame import clean_name
 from seedbed.seeds import Item, Shown
@@ -12,23 +13,54 @@ from seedbed.variants import Entity as EntityVariant
 from seedbed.variants import KnowledgeGraph
 from seedbed_server.log import Log
 from seedbed_server.memories.recency import recent
-from seedbed_server.memories.sentences import sentence
+from seedbed_server.memories.sentences import dated
 from seedbed_server.memories.view import Answer, View
 from seedbed_server.projections.calendar import day
 from seedbed_server.projections.entities import Entity
-from seedbed_server.projections.graph import Graphs, MemoryGraph
+from seedbed_server.projections.graph import MemoryGraph
+from seedbed_server.projections.graphs import Graphs
 from seedbed_server.projections.projector import Projector
-from seedbed_server.projections.triples import Fact
+from seedbed_server.projections.triples import Fact, circle, is_value
+from seedbed_server.recall.stopwords import query_terms
 
 # Messages in which those who are spoken of are looked for, when the query names nobody.
 _LOOK_BACK = 4
 _FACTS_PER_NOTE = 6
 # Messages that a note or a fact is shown with, the newest: who is spoken of every day stands on thousands.
 _SOURCES = 16
+# Said as an event, where another word for the same says how it is: "moved to" beside "live in".
+_EVENTS = frozenset({"moved to", "marry"})
 # The most notes and facts that a seed shows, whatever its variant says.
 _MOST = 1000
 # How long a seed waits for messages written just now to be read, in seconds. Reading a turn takes some milliseconds.
 PATIENCE = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class _Scene:
+    """A graph, at a moment of the world in seconds since 1970, and the terms of what is asked."""
+
+    graph: MemoryGraph
+    at: float
+    words: Sequence[str]
+
+    def facts_around(self, entity_ids: Sequence[str], k: int, hops: int = 2) -> list[Fact]:
+        """The ``k`` nearest facts that hold, nearest first; what two words say alike is there once."""
+        found = [ranked.fact for ranked in self.graph.facts_around(entity_ids, 2 * k, hops, self.at, self.words)]
+        best: dict[tuple[str, ...], Fact] = {}
+        for fact in found:
+            name = (*circle(fact), fact.object_id) if is_value(fact) else (fact.id,)
+            other = best.get(name)
+            if other is None or (other.predicate in _EVENTS and fact.predicate not in _EVENTS):
+                best[name] = fact
+        return list(best.values())[:k]
+
+    def line(self, fact: Fact) -> str:
+        """The fact as a model reads it."""
+        spell = fact.spell(self.at)
+        assert spell is not None  # as for all facts found at this moment
+        before = self.graph.before(fact, self.at)
+        return dated(self.graph.spoken(fact), spell, before)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,26 +79,28 @@ class KnowledgePart:
         long, what is known without them is shown, and the part is degraded.
         """
         await self.projector.caught_up(view.key, view.upto_seq, ("entities", "triples"), PATIENCE)
-        graph = await self._graph(view)
+        scene = await self._scene(view)
+        graph = scene.graph
         asked = await self._asked_about(view, graph)
         shown = await recent(view, part.recent)
         behind = graph.applied_seq < view.upto_seq
         if isinstance(part, EntityVariant):
             items = await self._notes(
-                view, graph, asked[: min(part.max_entities, _MOST)], _FACTS_PER_NOTE if with_facts else 0
+                view, scene, asked[: min(part.max_entities, _MOST)], _FACTS_PER_NOTE if with_facts else 0
             )
             return Answer(Shown("entity", items, shown, degraded=behind), graph.applied_seq)
-        facts = [
-            ranked.fact for ranked in graph.facts_around([entity.id for entity in asked], min(part.max_facts, _MOST))
-        ]
-        items = await self._facts(view, facts)
+        facts = scene.facts_around([entity.id for entity in asked], min(part.max_facts, _MOST))
+        items = await self._facts(view, scene, facts)
         return Answer(Shown("knowledge_graph", items, shown, degraded=behind), graph.applied_seq)
 
-    async def _graph(self, view: View) -> MemoryGraph:
-        ask = view.ask
-        if ask.valid_at is None and ask.known_at is None:
-            return await self.graphs.get(view.key)
-        return await self.graphs.as_of(view.key, valid_at=_seconds(ask.valid_at), upto_seq=view.upto_seq)
+    async def _scene(self, view: View) -> _Scene:
+        ask, record = view.ask, view.record
+        if ask.known_at is None:
+            graph = await self.graphs.get(view.key, record.decided)
+        else:
+            graph = await self.graphs.as_known(view.key, ask.known_at.timestamp(), view.upto_seq)
+        at = graph.present() if ask.valid_at is None else ask.valid_at.timestamp()
+        return _Scene(graph, at, query_terms(ask.query))
 
     async def _asked_about(self, view: View, graph: MemoryGraph) -> list[Entity]:
         """Whom the query names; when it names nobody, who was spoken of, and spoke, last."""
@@ -76,51 +110,47 @@ class KnowledgePart:
         last = await view.tail(_LOOK_BACK)
         return graph.entities_in(" ".join(f"{message.text} , {message.name} ," for message in reversed(last)))
 
-    async def _facts(self, view: View, facts: Sequence[Fact]) -> tuple[Item, ...]:
-        alive = await self._alive(view, [fact.seqs for fact in facts])
-        items = [_fact_item(fact, alive, rank) for rank, fact in enumerate(facts)]
+    async def _facts(self, view: View, scene: _Scene, facts: Sequence[Fact]) -> tuple[Item, ...]:
+        alive = await self._alive(view, facts)
+        items = [_fact_item(scene, fact, alive, rank) for rank, fact in enumerate(facts)]
         return tuple(item for item in items if item.source_ids)
 
-    async def _notes(self, view: View, graph: MemoryGraph, entities: Sequence[Entity], facts: int) -> tuple[Item, ...]:
-        around = [
-            [ranked.fact for ranked in graph.facts_around([entity.id], facts, hops=1)] if facts else []
-            for entity in entities
-        ]
-        sources = [entity.seqs for entity in entities] + [fact.seqs for known in around for fact in known]
-        alive = await self._alive(view, sources)
+    async def _notes(self, view: View, scene: _Scene, entities: Sequence[Entity], facts: int) -> tuple[Item, ...]:
+        around = [scene.facts_around([entity.id], facts, hops=1) if facts else [] for entity in entities]
+        alive = await self._alive(view, [*entities, *(fact for known in around for fact in known)])
         items = []
         for rank, (entity, known) in enumerate(zip(entities, around, strict=True)):
-            supported = [fact for fact in known if _ids(fact.seqs, alive)]
-            items.append(_note_item(entity, supported, alive, rank))
+            said = [scene.line(fact) for fact in known if _ids(fact, alive)]
+            items.append(_note_item(entity, said, alive, rank))
         return tuple(item for item in items if item.source_ids)
 
-    async def _alive(self, view: View, sources: Sequence[Collection[int]]) -> dict[int, str]:
+    async def _alive(self, view: View, known: Sequence[Fact | Entity]) -> dict[int, str]:
         """The ids, by seq, of those sources that are shown and in the log."""
-        return await self.log.alive(view.key, sorted({seq for seqs in sources for seq in _shown(seqs)}))
+        return await self.log.alive(view.key, sorted({seq for one in known for seq in _shown(one)}))
 
 
-def _shown(seqs: Collection[int]) -> list[int]:
-    """The sources that a note or a fact is shown with, oldest first."""
-    return sorted(seqs)[-_SOURCES:]
+def _shown(known: Fact | Entity) -> Sequence[int]:
+    """The sources that a fact or a note is shown with, oldest first."""
+    return known.seqs[-_SOURCES:] if isinstance(known, Fact) else sorted(nlargest(_SOURCES, known.seqs))
 
 
-def _ids(seqs: Collection[int], alive: dict[int, str]) -> tuple[str, ...]:
-    return tuple(alive[seq] for seq in _shown(seqs) if seq in alive)
+def _ids(known: Fact | Entity, alive: dict[int, str]) -> tuple[str, ...]:
+    return tuple(alive[seq] for seq in _shown(known) if seq in alive)
 
 
-def _fact_item(fact: Fact, alive: dict[int, str], rank: int) -> Item:
+def _fact_item(scene: _Scene, fact: Fact, alive: dict[int, str], rank: int) -> Item:
     return Item(
         origin="knowledge_graph",
         kind="fact",
-        text=sentence(fact),
+        text=scene.line(fact),
         time=datetime.fromtimestamp(fact.last_said, UTC),
         score=1.0 / (rank + 1),
-        source_ids=_ids(fact.seqs, alive),
+        source_ids=_ids(fact, alive),
     )
 
 
-def _note_item(entity: Entity, facts: Sequence[Fact], alive: dict[int, str], rank: int) -> Item:
-    said = [sentence(fact) for fact in facts]
+def _note_item(entity: Entity, lines: Sequence[str], alive: dict[int, str], rank: int) -> Item:
+    said = [*lines]
     if entity.mention_count:
         since = day(datetime.fromtimestamp(entity.first_seen, UTC))
         said.append(
@@ -132,9 +162,5 @@ def _note_item(entity: Entity, facts: Sequence[Fact], alive: dict[int, str], ran
         text=f"{clean_name(entity.name)} ({entity.type}){': ' if said else ''}{'; '.join(said)}",
         time=datetime.fromtimestamp(entity.last_seen, UTC),
         score=1.0 / (rank + 1),
-        source_ids=_ids(entity.seqs, alive),
+        source_ids=_ids(entity, alive),
     )
-
-
-def _seconds(time: datetime | None) -> float | None:
-    return None if time is None else time.timestamp()

@@ -74,6 +74,8 @@ class Seeder:
 
     async def _show_all(self, view: View, parts: Sequence[Variant]) -> list[Answer]:
         """Ask the recency parts first: recall need not look for what they show anyway."""
+        if any(isinstance(part, Vector) for part in parts):
+            self.vector.begin(view.ask.query)
         answers: dict[int, Answer] = {}
         for at, part in enumerate(parts):
             if isinstance(part, _RECENCY):

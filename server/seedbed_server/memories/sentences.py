@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 
 from seedbed.frame import clean_name
 from seedbed_server.models.vocabulary import relation
+from seedbed_server.projections.calendar import day, month
+from seedbed_server.projections.timeline import Spell
 from seedbed_server.projections.triples import Fact
 
 # Predicates that are said in the past already, by their first word.
 _PAST = frozenset({"moved", "used", "had"})
+_PLAIN = {"moved": "move", "used": "use", "had": "have"}
 _IRREGULAR = {"be": "is", "have": "has", "do": "does", "go": "goes"}
 _SIBILANT = ("s", "x", "z", "ch", "sh")
 _MODAL = {"planned": "plans to", "possible": "may"}
@@ -25,6 +29,27 @@ def sentence(fact: Fact) -> str:
     return f"{fact.subject} {_verb(first, fact)} {tail}"
 
 
+def dated(fact: Fact, spell: Spell, before: Fact | None) -> str:
+    """Return the clause with what it needs in time: "Maya lives in Porto (since March 2026; before: Lisbon)".
+
+    Since when is left out where it is the day of the message that the line is dated by.
+    """
+    asides = []
+    if _day(spell.valid_from) != _day(fact.last_said):
+        asides.append(f"since {_day(spell.valid_from)}")
+    if spell.valid_to is not None:
+        asides.append(f"until {_day(spell.valid_to)}")
+    if before is not None:
+        asides.append(f"before: {clean_name(before.object)}")
+    return f"{sentence(fact)} ({'; '.join(asides)})" if asides else sentence(fact)
+
+
+def _day(seconds: float) -> str:
+    """The day, or the month alone where a time is the very beginning of it: so "in May" is kept."""
+    time = datetime.fromtimestamp(seconds, UTC)
+    return month(time) if (time.day, time.hour, time.minute, time.second) == (1, 0, 0, 0) else day(time)
+
+
 def _belonging(fact: Fact) -> str:
     """Say what belongs to whom: "Maya's sister is Elena"."""
     verb = {"planned": "is to be", "possible": "may be"}.get(fact.modality, "is")
@@ -33,7 +58,7 @@ def _belonging(fact: Fact) -> str:
 
 def _verb(verb: str, fact: Fact) -> str:
     if fact.modality in _MODAL:
-        modal = _MODAL[fact.modality]
+        modal, verb = _MODAL[fact.modality], _PLAIN.get(verb, verb)
         if not fact.negated:
             return f"{modal} {verb}"
         return f"plans not to {verb}" if fact.modality == "planned" else f"may not {verb}"

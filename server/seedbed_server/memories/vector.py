@@ -20,6 +20,10 @@ class VectorPart:
 
     recall: Recall
 
+    def begin(self, query: str) -> None:
+        """Let the encoder work on the query, before ``show`` asks for it; returns at once."""
+        self.recall.begin(query)
+
     async def show(self, view: View, part: Vector, known: frozenset[str]) -> Answer:
         """Recall ``k`` messages besides those in ``known``, which the seed shows anyway."""
         k = min(part.k or Vector().k, MOST_HITS)

@@ -18,8 +18,16 @@ MODALITIES = ("asserted", "planned", "possible")
 """How a claim is meant: as a fact, as an intention, or as something that may be."""
 
 
-RULES = "extraction-1"
+RULES = "extraction-2"
 """Version of the rules that read a parse: part of a fingerprint, so raise it when other claims come out."""
+
+
+def _time_to_wire(time: datetime | None) -> str:
+    return time.isoformat() if time else ""
+
+
+def _time_from_wire(wire: str | None) -> datetime | None:
+    return datetime.fromisoformat(wire) if wire else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +53,7 @@ class Turn:
 
     def to_wire(self) -> dict[str, Any]:
         """As a dict of strings; the time in ISO 8601, or empty."""
-        when = self.time.isoformat() if self.time else ""
+        when = _time_to_wire(self.time)
         return {"text": self.text, "speaker": self.speaker, "listener": self.listener, "time": when}
 
     @classmethod
@@ -54,12 +62,11 @@ class Turn:
         text = wire["text"]
         if not isinstance(text, str):
             raise TypeError("text")
-        when = wire.get("time") or ""
         return cls(
             text=text,
             speaker=str(wire.get("speaker") or ""),
             listener=str(wire.get("listener") or ""),
-            time=datetime.fromisoformat(when) if when else None,
+            time=_time_from_wire(wire.get("time")),
         )
 
 
@@ -82,6 +89,9 @@ class Claim:
 
     ``predicate`` is canonical (see `vocabulary`), ``surface`` the words of the
     clause. The types are those of `Span`, "other" where nothing names one.
+    ``valid_from`` and ``valid_to`` say when it holds in the world, where the
+    words do: a time with a zone, or None. Without the first it holds from when
+    it was said.
     """
 
     subject: str
@@ -92,6 +102,18 @@ class Claim:
     surface: str
     subject_type: str = "other"
     object_type: str = "other"
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+
+    def to_wire(self) -> dict[str, Any]:
+        """As a dict; times in ISO 8601, or empty."""
+        return asdict(self) | {name: _time_to_wire(getattr(self, name)) for name in ("valid_from", "valid_to")}
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Claim:
+        """Reads `to_wire` back. Raises TypeError or ValueError on anything else."""
+        times = {name: _time_from_wire(wire.get(name)) for name in ("valid_from", "valid_to")}
+        return cls(**(dict(wire) | times))
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,13 +127,13 @@ class Extraction:
         """As a dict of lists of dicts."""
         return {
             "entities": [asdict(span) for span in self.entities],
-            "claims": [asdict(claim) for claim in self.claims],
+            "claims": [claim.to_wire() for claim in self.claims],
         }
 
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> Extraction:
-        """Reads `to_wire` back. Raises KeyError or TypeError on anything else."""
+        """Reads `to_wire` back. Raises KeyError, TypeError or ValueError on anything else."""
         return cls(
             entities=tuple(Span(**span) for span in wire["entities"]),
-            claims=tuple(Claim(**claim) for claim in wire["claims"]),
+            claims=tuple(Claim.from_wire(claim) for claim in wire["claims"]),
         )

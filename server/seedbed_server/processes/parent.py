@@ -27,6 +27,9 @@ LONGEST_DELAY = 30.0
 STEADY = 60.0
 """Seconds of service after which an end counts as the first again."""
 
+LAST_BREATH = 1.0
+"""Seconds in which a child that has closed its socket, or was killed, has to be gone."""
+
 STOP_GRACE = 10.0
 """Seconds that an orderly end may take before the child is killed."""
 
@@ -271,9 +274,12 @@ class Child:
         process, self._process = self._process, None
         writer, self._writer = self._writer, None
         if process is not None:
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
+            try:  # what has ended is not killed: that would take its exit code from asyncio, which says so in the log
+                await asyncio.wait_for(process.wait(), LAST_BREATH)
+            except TimeoutError:
+                with contextlib.suppress(ProcessLookupError):
+                    process.kill()
+                await process.wait()
         if writer is not None:
             writer.close()
         for reply in self._pending.values():

@@ -19,6 +19,7 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
+from collections.abc import Sequence
 from itertools import pairwise
 
 import Stemmer
@@ -36,16 +37,16 @@ MAX_TERM = 64  # code points; a longer run (base64, hashes) is known by its begi
 _CATEGORIES = tuple(map(unicodedata.category, map(chr, range(0x20000))))
 
 
-def _marks() -> str:
+def _marks(categories: Sequence[str]) -> str:
     """All combining marks, as the inside of a character class: they belong to the word they follow."""
-    marks = {point for point, category in enumerate(_CATEGORIES) if category in {"Mn", "Mc", "Me"}}
+    marks = {point for point, category in enumerate(categories) if category in {"Mn", "Mc", "Me"}}
     first = sorted(point for point in marks if point - 1 not in marks)
     last = sorted(point for point in marks if point + 1 not in marks)
     runs = zip(first, last, strict=True)
     return "".join(f"{chr(begin)}-{chr(end)}" for begin, end in runs) + "\U000e0100-\U000e01ef"
 
 
-MARKS = _marks()
+MARKS = _marks(_CATEGORIES)
 # Scripts without spaces between words (Unicode Standard Annex 29 leaves them to dictionaries): Thai, Lao, Myanmar,
 # Khmer, kana, bopomofo, Hangul (spaced, but with endings that a pair steps over), Han and its extensions.
 _HAN = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -70,7 +71,7 @@ del _CATEGORIES  # a megabyte
 _CLEAN: dict[int, str | None] = _INVISIBLE | {0x200B: " ", 0x2019: "'", 0x2018: "'", 0x2BC: "'", 0xFF07: "'"}
 _BARE = str.maketrans({"ł": "l", "ø": "o", "đ": "d", "æ": "ae", "œ": "oe", "\u0131": "i", "ð": "d", "þ": "th"})
 _ACCENTED = re.compile(r"[^\x00-\x7f]")
-_BLANK = re.compile(r"[\s\x00-\x1f\x7f-\x9f]*")
+_VISIBLE = re.compile(rf"[^\s\x00-\x1f\x7f-\x9f\u200b{''.join(map(chr, _INVISIBLE))}]")
 
 _local = threading.local()
 
@@ -101,7 +102,7 @@ def normalise(text: str) -> str:
 
 def is_blank(text: str) -> bool:
     """True when there is nothing to see: spaces, control and zero-width characters only."""
-    return _BLANK.fullmatch(text.translate(_CLEAN)) is not None
+    return _VISIBLE.search(text) is None
 
 
 def is_unspaced(text: str) -> bool:

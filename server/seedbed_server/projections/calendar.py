@@ -13,3 +13,8 @@ _MONTHS = (
 def day(time: datetime) -> str:
     """Return the day of a UTC time: "8 May 2023"."""
     return f"{time.day} {_MONTHS[time.month - 1]} {time.year}"
+
+
+def month(time: datetime) -> str:
+    """Return the month of a UTC time: "May 2023"."""
+    return f"{_MONTHS[time.month - 1]} {time.year}"

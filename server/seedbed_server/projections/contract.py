@@ -169,6 +169,39 @@ class Head(Protocol):
         ...
 
 
+class Page(Protocol):
+    """What follows in one memory."""
+
+    @property
+    def last_seq(self) -> int | None:
+        """The seq of its newest message; None where the memory is deleted."""
+        ...
+
+    @property
+    def messages(self) -> Sequence[Message]:
+        """The next messages alive, by seq."""
+        ...
+
+    @property
+    def before(self) -> tuple[Message, ...]:
+        """Those alive among the last ones before them."""
+        ...
+
+
+class Pages(Protocol):
+    """What follows in several memories, at one moment."""
+
+    @property
+    def by_key(self) -> Mapping[int, Page]:
+        """The memories that were read."""
+        ...
+
+    @property
+    def erasure_id(self) -> int:
+        """The newest erasure of any memory."""
+        ...
+
+
 class Source(Protocol):
     """The part of the log that projections read."""
 
@@ -182,6 +215,14 @@ class Source(Protocol):
 
     async def read(self, key: int, *, after_seq: int = 0, limit: int, session: str = "") -> Sequence[Message]:
         """Return messages alive, by seq."""
+        ...
+
+    async def pages(self, after: Mapping[int, int], *, share: int, limit: int, reach: int, max_bytes: int) -> Pages:
+        """Return what follows these seqs in several memories, in their order, until it is enough.
+
+        Enough are ``limit`` messages, or ``max_bytes``. Each memory has at most
+        ``share`` of them, and ``reach`` before them; the first has at least one.
+        """
         ...
 
     async def by_seqs(self, key: int, seqs: Sequence[int]) -> Mapping[int, Message]:

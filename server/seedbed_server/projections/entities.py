@@ -1,4 +1,4 @@
-"""From mentions and claims to entities: one per name."""
+"""From mentions and claims to entities: one per name, or per set of names that are one."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from seedbed_server.projections.analysis import is_unspaced
+from seedbed_server.projections.identity import Identity
 from seedbed_server.projections.knowledge import UNPLACED, ClaimRow, MentionRow
 from seedbed_server.projections.names import canonical
 
@@ -20,6 +21,7 @@ class Entity:
 
     ``mention_count`` counts the places in texts; times are in seconds since 1970,
     0 for never. ``seqs`` are the messages that name it or claim something of it.
+    ``written`` counts its names, ``own`` are those that are not of another entity merged into it.
     """
 
     id: str
@@ -30,11 +32,13 @@ class Entity:
     written: Counter[str] = field(default_factory=Counter)
     types: Counter[str] = field(default_factory=Counter)
     seqs: set[int] = field(default_factory=set)
+    own: set[str] = field(default_factory=set)
 
     @property
     def name(self) -> str:
-        """The name as most often written; the first of equals in the order of code points."""
-        return min(self.written, key=lambda text: (-self.written[text], text), default=self.form)
+        """Its own name, not one merged into it, as most often written; of equals the first by code points."""
+        names = self.own or self.written
+        return min(names, key=lambda text: (-self.written[text], text), default=self.form)
 
     @property
     def type(self) -> str:
@@ -44,7 +48,7 @@ class Entity:
 
     @property
     def aliases(self) -> tuple[str, ...]:
-        """Other spellings."""
+        """Other names and spellings."""
         return tuple(sorted(text for text in self.written if text != self.name))
 
     def seen(self, text: str, kind: str, said_at: float) -> None:
@@ -58,7 +62,8 @@ class Entity:
 class Entities:
     """The entities of one memory by id, and by canonical name."""
 
-    def __init__(self) -> None:
+    def __init__(self, identity: Identity | None = None) -> None:
+        self._identity = Identity() if identity is None else identity
         self.by_id: dict[str, Entity] = {}
         self.by_form: dict[str, Entity] = {}
         self.longest = 1  # words of the longest name
@@ -68,7 +73,7 @@ class Entities:
     def add(self, mentions: Iterable[MentionRow], claims: Iterable[ClaimRow]) -> None:
         """Count more mentions, and the ends of claims: an end that is named nowhere else is an entity too."""
         for mention in mentions:
-            entity = self._entity(mention.entity_id, mention.form)
+            entity = self._entity(mention.entity_id, mention.form, mention.text)
             entity.mention_count += mention.start != UNPLACED
             if mention.start != UNPLACED:
                 entity.seqs.add(mention.seq)
@@ -78,19 +83,26 @@ class Entities:
             self._end(claim, claim.object_id, claim.object, claim.object_type)
 
     def first_named(self, word: str) -> list[Entity]:
-        """Persons whose name of several words begins with ``word``."""
-        found = (self.by_form[form] for form in sorted(self._by_first_word.get(word, ())))
-        return [entity for entity in found if entity.type == "person"]
+        """Persons one of whose names, of several words, begins with ``word``."""
+        found = {self.by_form[form].id: self.by_form[form] for form in sorted(self._by_first_word.get(word, ()))}
+        return [entity for entity in found.values() if entity.type == "person"]
 
     def _end(self, claim: ClaimRow, entity_id: str, text: str, kind: str) -> None:
-        entity = self._entity(entity_id, canonical(text))
+        entity = self._entity(entity_id, canonical(text), text)
         entity.seen(text, kind, claim.said_at)
         entity.seqs.add(claim.seq)
 
-    def _entity(self, entity_id: str, form: str) -> Entity:
+    def _entity(self, name_id: str, form: str, text: str) -> Entity:
+        """The entity that a name belongs to."""
+        entity_id = self._identity.of(name_id)
         entity = self.by_id.get(entity_id)
         if entity is None:
-            entity = self.by_id[entity_id] = self.by_form[form] = Entity(entity_id, form)
+            entity = self.by_id[entity_id] = Entity(entity_id, form)
+        if entity_id == name_id:
+            entity.form = form
+            entity.own.add(text)
+        if form not in self.by_form:
+            self.by_form[form] = entity
             if is_unspaced(form):
                 self.unspaced.add(form)
             words = form.split(" ")

@@ -1,23 +1,34 @@
-"""The graph of a memory's facts: a networkx MultiDiGraph, loaded on use and kept current."""
+"""The graph of a memory's facts, in time: a networkx MultiDiGraph.
+
+It is made of rows and decisions as they were recorded up to some moment, and can
+be asked for any moment of the world. Without one, that is the present: the later
+of the clock and of the newest message, whose writer's clock may be ahead.
+"""
 
 from __future__ import annotations
 
-import asyncio
-from collections import OrderedDict, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+import time
+from bisect import bisect_left, insort
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import merge
-from itertools import islice, pairwise
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from seedbed_server.log import Decision
+from seedbed_server.projections.aliases import Names
 from seedbed_server.projections.analysis import normalise
 from seedbed_server.projections.entities import Entities, Entity
-from seedbed_server.projections.knowledge import ClaimRow, Knowledge, Known, MentionRow
+from seedbed_server.projections.identity import Identity
+from seedbed_server.projections.knowledge import ClaimRow, Known
 from seedbed_server.projections.names import canonical
 from seedbed_server.projections.pagerank import pagerank
-from seedbed_server.projections.triples import Fact, circle, resolve
+from seedbed_server.projections.relevance import FactWords
+from seedbed_server.projections.stated import Retractions, stated_claims
+from seedbed_server.projections.triples import SINGLE, Fact, circle, circles, is_value, resolve
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -25,8 +36,14 @@ if TYPE_CHECKING:
 QUERY_WORDS = 2000  # of a query that are looked at for names
 NAME_WORDS = 8  # words of the longest name that is looked for
 NEAR_EDGES = 300  # facts around the seeds that are ranked, newest first: some milliseconds
-GROW_AT_ONCE = 500  # rows taken in on the event loop: some milliseconds
-EMPTY_GRAPH = 50  # what a graph takes by itself, in facts
+
+# What the score of a fact gains by holding all words asked for, and by saying what one has only one of. Ranks add up
+# to 1 over all entities, so either outweighs being near.
+RELEVANT = 2.0
+VALUE = 1.0
+SLOTS = tuple(dict.fromkeys(SINGLE.values()))
+
+Circle = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,33 +55,75 @@ class Ranked:
 
 
 class MemoryGraph:
-    """Entities and facts of one memory.
+    """Entities and facts of one memory. Made by :func:`made_of`.
 
-    ``graph`` has an edge per fact that holds, keyed by the fact's id, with the
-    :class:`Fact` as attribute ``fact``; ``facts`` also has those that have ended.
+    ``graph`` has an edge per fact that is believed, keyed by the fact's id, with
+    the :class:`Fact` as attribute ``fact``, whether it holds now or has ended;
+    ``facts`` also has those that were retracted.
     """
 
-    def __init__(self) -> None:
+    def __init__(
+        self, names: Names, identity: Identity, retractions: Retractions, clock: Callable[[], float] = time.time
+    ) -> None:
         import networkx as nx  # a third of a second: not at the start of a server
 
         self.graph: nx.MultiDiGraph[str] = nx.MultiDiGraph()
-        self.entities = Entities()
+        self.identity = identity
+        self.entities = Entities(identity)
         self.facts: dict[str, Fact] = {}
         self.applied_seq = 0
-        self._claims: dict[tuple[str, ...], list[ClaimRow]] = defaultdict(list)
+        self._retractions = retractions
+        self._clock = clock
+        self._newest = 0.0
+        self._names = names
+        self._claims: dict[Circle, list[ClaimRow]] = defaultdict(list)
+        self._retracted: dict[Circle, list[tuple[ClaimRow, float]]] = defaultdict(list)
+        self._in_circle: dict[Circle, tuple[str, ...]] = {}  # ids of facts
         self._newest_first: dict[str, list[Fact]] = {}  # by entity, sorted when asked for
+        self._words = FactWords()
 
-    def add(self, known: Known) -> None:
-        """Take in what was applied since. Only facts that the new claims may touch are worked out again."""
+    def add(self, known: Known) -> bool:
+        """Take in what was applied since. Only facts that the new claims may touch are worked out again.
+
+        False, and nothing is taken in, where it changes who is who: the graph must be made anew.
+        """
+        self._names.add(known.mentions, known.claims)
+        if self._names.evident() != self.identity.evident:
+            return False
+        self.take(known)
+        return True
+
+    def take(self, known: Known) -> None:
+        """Take in rows of which the names are known."""
         self.entities.add(known.mentions, known.claims)
-        touched: dict[tuple[str, ...], None] = {}
-        for claim in known.claims:
-            self._claims[circle(claim)].append(claim)
-            touched[circle(claim)] = None
-        self.graph.add_nodes_from(self.entities.by_id)
+        touched: dict[Circle, None] = {}
+        for stated in known.claims:
+            claim = self._of_entities(stated)
+            at = self._retractions.of(stated)
+            for name in circles(claim):
+                touched[name] = None
+                if at is None:
+                    self._claims[name].append(claim)
+                else:
+                    self._retracted[name].append((claim, at))
+        self._newest = max((self._newest, *(row.said_at for rows in (known.mentions, known.claims) for row in rows)))
+        named = {mention.entity_id for mention in known.mentions}
+        named.update(end for claim in known.claims for end in (claim.subject_id, claim.object_id))
+        self.graph.add_nodes_from(map(self.identity.of, named))
         for claims in touched:
             self._resolve(claims)
         self.applied_seq = known.applied_seq
+
+    def present(self) -> float:
+        """The moment that is meant where none is named."""
+        return max(self._clock(), self._newest)
+
+    def spoken(self, fact: Fact) -> Fact:
+        """The fact with the names of its entities, where it was said with one that is merged into them."""
+        if not self.identity:
+            return fact
+        subject = self._name(fact.subject_id, fact.subject)
+        return replace(fact, subject=subject, object=self._name(fact.object_id, fact.object))
 
     def entities_in(self, text: str) -> list[Entity]:
         """The entities that a text names, in its order.
@@ -79,75 +138,98 @@ class MemoryGraph:
                 found.setdefault(self.entities.by_form[form].id, self.entities.by_form[form])
         return list(found.values())
 
-    def facts_around(self, entity_ids: Iterable[str], k: int, hops: int = 2) -> list[Ranked]:
-        """The ``k`` facts that hold and are nearest to the entities, nearest first.
+    def facts_around(
+        self, entity_ids: Iterable[str], k: int, hops: int = 2, at: float | None = None, words: Sequence[str] = ()
+    ) -> list[Ranked]:
+        """The ``k`` facts that hold at a moment and answer best what is asked about the entities, best first.
 
-        Ranked by personalised PageRank of their ends within ``hops``; equals by time, newest first.
+        The score adds up how near a fact is (personalised PageRank of its ends), which share of the ``words`` asked
+        for it holds, and whether it says of an entity asked about what one has only one of: home, work, spouse,
+        birthplace. Equals come by time, newest first.
         """
         seeds = [i for i in entity_ids if i in self.graph]
-        near = self._near(seeds, hops)
-        rank = _pagerank(near, seeds)
-        scored = [Ranked(fact, rank[fact.subject_id] + rank[fact.object_id]) for fact in near]
-        scored.sort(key=lambda r: (-round(r.score, 9), -r.fact.last_said, r.fact.id))
-        return scored[:k]
+        moment = self.present() if at is None else at
+        shares = self._words.shares(words)
+        near = {fact.id: fact for fact in islice(self._outward(seeds, hops, moment), NEAR_EDGES)}
+        near |= {fact.id: fact for fact in self._further(seeds, near.values(), shares) if fact.spell(moment)}
+        rank = _pagerank([*near.values()], seeds)
+        asked = set(seeds)
+
+        def score(fact: Fact) -> float:
+            lasting = VALUE if fact.subject_id in asked and is_value(fact) else 0.0
+            return rank[fact.subject_id] + rank[fact.object_id] + lasting + RELEVANT * shares.get(fact.id, 0.0)
+
+        scores = {i: score(fact) for i, fact in near.items()}
+        best = sorted(near.values(), key=lambda fact: (-round(scores[fact.id], 9), -fact.last_said, fact.id))
+        return [Ranked(fact, scores[fact.id]) for fact in best[:k]]
 
     def explore(
-        self, entity_ids: Iterable[str], hops: int = 1, predicates: Collection[str] = (), limit: int = 100
+        self,
+        entity_ids: Iterable[str],
+        hops: int = 1,
+        predicates: Collection[str] = (),
+        limit: int = 100,
+        at: float | None = None,
     ) -> tuple[list[Fact], bool]:
-        """The facts within ``hops`` of the entities, nearest first; and whether ``limit`` cut them short."""
+        """The facts that hold at a moment within ``hops``, nearest first; and whether ``limit`` cut them short."""
         seeds = [i for i in entity_ids if i in self.graph]
-        found = list(islice(self._outward(seeds, hops, predicates), limit + 1))
+        outward = self._outward(seeds, hops, self.present() if at is None else at, predicates)
+        found = list(islice(outward, limit + 1))
         return found[:limit], len(found) > limit
 
-    def find_paths(self, start: str, end: str, max_hops: int = 4, limit: int = 10) -> list[list[Fact]]:
-        """Chains of facts from one entity to another, in either direction, shortest first; a hop is its newest fact.
+    def touching(self, node: str) -> list[Fact]:
+        """The facts of an entity that are believed, ended or not, newest first."""
+        found = self._newest_first.get(node)
+        if found is None:
+            edges = (*self.graph.out_edges(node, keys=True), *self.graph.in_edges(node, keys=True))
+            found = sorted({self.facts[i].id: self.facts[i] for _, _, i in edges}.values(), key=_newest_first)
+            self._newest_first[node] = found
+        return found
 
-        May take a second around an entity with thousands of facts: see :meth:`Graphs.find_paths`.
-        """
-        import networkx as nx
+    def before(self, fact: Fact, at: float) -> Fact | None:
+        """What was so before a fact that holds at a moment, where one such thing holds at a time: where one lived."""
+        spell = fact.spell(at)
+        if spell is None or not is_value(fact):
+            return None
+        ended = [
+            (held.valid_to, other.id)
+            for other in (self.facts[i] for i in self._in_circle[circle(fact)])
+            if other.retracted_at is None and is_value(other) and other.object_id != fact.object_id
+            for held in other.spells
+            if held.valid_to is not None and held.valid_from < held.valid_to <= spell.valid_from
+        ]
+        return self.facts[max(ended)[1]] if ended else None
 
-        if start not in self.graph or end not in self.graph or start == end:
-            return []
-        plain = self._between(start, end, max_hops)
-        paths: list[list[Fact]] = []
-        try:
-            for nodes in nx.shortest_simple_paths(plain, start, end):
-                if len(nodes) - 1 > max_hops or len(paths) == limit:
-                    break
-                paths.append([self._newest(a, b) for a, b in pairwise(nodes)])
-        except (nx.NetworkXNoPath, nx.NodeNotFound):
-            return []
-        return paths
+    def _further(self, seeds: Sequence[str], near: Iterable[Fact], shares: Mapping[str, float]) -> Iterator[Fact]:
+        """Facts that are worth a look however old: what one has only one of, and what the words of a query ask for."""
+        for seed in seeds:
+            for slot in SLOTS:
+                yield from (self.facts[i] for i in self._in_circle.get((seed, slot), ()))
+        within = {*seeds, *(end for fact in near for end in (fact.subject_id, fact.object_id))}
+        asked = (self.facts[i] for i in sorted(shares, key=shares.__getitem__, reverse=True))
+        yield from islice((fact for fact in asked if {fact.subject_id, fact.object_id} & within), NEAR_EDGES)
 
-    def _between(self, start: str, end: str, hops: int) -> nx.Graph[str]:
-        """The entities on any way of at most ``hops`` hops, and the ties between them."""
-        import networkx as nx
+    def _name(self, entity_id: str, said: str) -> str:
+        merged = len(self.identity.members(entity_id)) > 1
+        return self.entities.by_id[entity_id].name if merged else said
 
-        far = self._distances(start, hops)
-        near = self._distances(end, hops)
-        between = {node for node, steps in far.items() if steps + near.get(node, hops + 1) <= hops}
-        plain: nx.Graph[str] = nx.Graph()
-        plain.add_edges_from((a, b) for a in far if a in between for b in self.graph.adj[a] if b in between)
-        return plain
+    def _of_entities(self, claim: ClaimRow) -> ClaimRow:
+        if not self.identity:
+            return claim
+        subject, object_ = self.identity.of(claim.subject_id), self.identity.of(claim.object_id)
+        return claim._replace(subject_id=subject, object_id=object_)
 
-    def _distances(self, start: str, hops: int) -> dict[str, int]:
-        """How many hops away each entity within ``hops`` is."""
-        steps, frontier = {start: 0}, [start]
-        for step in range(1, hops + 1):
-            frontier = [b for a in frontier for ends in (self.graph.succ, self.graph.pred) for b in ends[a]]
-            frontier = [b for b in dict.fromkeys(frontier) if b not in steps]
-            steps |= dict.fromkeys(frontier, step)
-        return steps
-
-    def _resolve(self, claims: tuple[str, ...]) -> None:
-        for fact in resolve(self._claims[claims]).values():
+    def _resolve(self, claims: Circle) -> None:
+        found = resolve(self._claims[claims], self._retracted.get(claims, ()))
+        self._in_circle[claims] = tuple(found)
+        for fact in found.values():
+            known = self.facts.get(fact.id)
             self.facts[fact.id] = fact
-            for end in (fact.subject_id, fact.object_id):
-                self._newest_first.pop(end, None)
-            if fact.current:
+            self._words.add(fact)
+            for end in {fact.subject_id, fact.object_id} & self._newest_first.keys():
+                _replace(self._newest_first[end], known, fact)
+            if fact.retracted_at is None:
                 self.graph.add_edge(fact.subject_id, fact.object_id, key=fact.id, fact=fact)
-            elif self.graph.has_edge(fact.subject_id, fact.object_id, key=fact.id):
-                self.graph.remove_edge(fact.subject_id, fact.object_id, key=fact.id)
 
     def _named(self, words: Sequence[str]) -> Iterator[Entity]:
         longest = min(NAME_WORDS, self.entities.longest)
@@ -165,124 +247,49 @@ class MemoryGraph:
                     yield namesakes[0]
                 at += 1
 
-    def _near(self, seeds: Sequence[str], hops: int) -> list[Fact]:
-        return list(islice(self._outward(seeds, hops), NEAR_EDGES))
-
-    def _outward(self, seeds: Sequence[str], hops: int, predicates: Collection[str] = ()) -> Iterator[Fact]:
-        """Facts hop by hop away from the seeds, each once, newest first within a hop."""
+    def _outward(self, seeds: Sequence[str], hops: int, at: float, predicates: Collection[str] = ()) -> Iterator[Fact]:
+        """Facts that hold, hop by hop away from the seeds, each once, newest first within a hop."""
         reached, frontier = set(seeds), list(dict.fromkeys(seeds))
         given: set[str] = set()
         for _ in range(hops):
             ends: dict[str, None] = {}
             ring: set[str] = set()
-            for fact in merge(*map(self._touching, frontier), key=_newest_first):
+            around = [self.touching(node) for node in frontier]
+            for fact in merge(*around, key=_newest_first) if len(around) > 1 else chain.from_iterable(around):
                 if fact.id in given or fact.id in ring:
                     continue
                 ring.add(fact.id)
-                if not predicates or fact.predicate in predicates:
+                if fact.spell(at) and (not predicates or fact.predicate in predicates):
                     ends |= dict.fromkeys((fact.subject_id, fact.object_id))
                     yield fact
             given |= ring
             frontier = [end for end in ends if end not in reached]
             reached.update(frontier)
 
-    def _touching(self, node: str) -> list[Fact]:
-        """The facts that hold of an entity, newest first."""
-        found = self._newest_first.get(node)
-        if found is None:
-            edges = (*self.graph.out_edges(node, keys=True), *self.graph.in_edges(node, keys=True))
-            found = sorted({self.facts[i].id: self.facts[i] for _, _, i in edges}.values(), key=_newest_first)
-            self._newest_first[node] = found
-        return found
 
-    def _newest(self, a: str, b: str) -> Fact:
-        ends = ((a, b), (b, a))
-        both = [self.facts[str(i)] for x, y in ends for i in self.graph.get_edge_data(x, y, default={})]
-        return max(both, key=lambda f: (f.last_said, f.id))
+def made_of(known: Known, decisions: Sequence[Decision] = (), clock: Callable[[], float] = time.time) -> MemoryGraph:
+    """Make a graph at once; ``known`` without the claims that were stated by decision."""
+    whole = replace(known, claims=[*known.claims, *stated_claims(decisions)])
+    names = Names()
+    names.add(whole.mentions, whole.claims)
+    graph = MemoryGraph(names, Identity(decisions, names.evident()), Retractions(decisions), clock)
+    graph.take(whole)
+    return graph
 
 
-class Graphs:
-    """The graphs of the memories used last, of at most ``most`` facts and entities in all."""
-
-    def __init__(self, knowledge: Knowledge, most: int = 200_000) -> None:
-        self._knowledge = knowledge
-        self._most = most
-        self._kept: OrderedDict[int, tuple[int, MemoryGraph]] = OrderedDict()
-        self._locks: dict[int, asyncio.Lock] = {}
-
-    async def get(self, key: int) -> MemoryGraph:
-        """Return the memory's graph as far as the projection has applied.
-
-        It grows when it is asked for again: read it before the next await.
-        """
-        lock = self._locks.setdefault(key, asyncio.Lock())
-        async with lock:
-            version = self._knowledge.rewritten(key)
-            graph = self._grown(key, version)
-            known = await self._knowledge.load(key, graph.applied_seq) if graph else None
-            if graph and known and len(known.mentions) + len(known.claims) <= GROW_AT_ONCE:
-                graph.add(known)
-            else:  # off the event loop, hence not in a graph that somebody may be reading
-                graph = await self._load(key)
-            self._kept[key] = (version, graph)
-            self._kept.move_to_end(key)
-            self._trim()
-        return graph
-
-    async def find_paths(
-        self, key: int, graph: MemoryGraph, start: str, end: str, max_hops: int = 4, limit: int = 10
-    ) -> list[list[Fact]]:
-        """Do :meth:`MemoryGraph.find_paths` off the event loop; the memory's graph does not grow meanwhile."""
-        async with self._locks.setdefault(key, asyncio.Lock()):
-            found = asyncio.create_task(asyncio.to_thread(graph.find_paths, start, end, max_hops, limit))
-            try:
-                return await asyncio.shield(found)
-            except asyncio.CancelledError:
-                await asyncio.wait([found])  # the thread goes on: it may not read what grows
-                raise
-
-    def _grown(self, key: int, version: int) -> MemoryGraph | None:
-        """The graph that is kept, if no rows under it were rewritten."""
-        kept_version, graph = self._kept.get(key, (version, None))
-        return graph if kept_version == version else None
-
-    async def _load(self, key: int) -> MemoryGraph:
-        return await asyncio.to_thread(_made_of, await self._knowledge.load(key))
-
-    async def as_of(self, key: int, *, valid_at: float | None = None, upto_seq: int | None = None) -> MemoryGraph:
-        """Return the graph at a moment of the world (seconds since 1970), from the messages up to ``upto_seq``."""
-        known = await self._knowledge.load(key)
-
-        def counts(row: ClaimRow | MentionRow) -> bool:
-            return (valid_at is None or row.said_at <= valid_at) and (upto_seq is None or row.seq <= upto_seq)
-
-        claims = [claim for claim in known.claims if counts(claim)]
-        mentions = [mention for mention in known.mentions if counts(mention)]
-        return await asyncio.to_thread(_made_of, replace(known, mentions=mentions, claims=claims))
-
-    def _trim(self) -> None:
-        total = sum(_size(graph) for _, graph in self._kept.values())
-        while total > self._most and len(self._kept) > 1:
-            key, (_, graph) = self._kept.popitem(last=False)
-            self._locks.pop(key, None)
-            total -= _size(graph)
+def _replace(newest_first: list[Fact], known: Fact | None, fact: Fact) -> None:
+    """Put a fact in its place in a sorted list, which may be of thousands, and take what was known of it out."""
+    if known is not None and known.retracted_at is None:
+        del newest_first[bisect_left(newest_first, _newest_first(known), key=_newest_first)]
+    if fact.retracted_at is None:
+        insort(newest_first, fact, key=_newest_first)
 
 
 def _newest_first(fact: Fact) -> tuple[float, str]:
     return (-fact.last_said, fact.id)
 
 
-def _made_of(known: Known) -> MemoryGraph:
-    graph = MemoryGraph()
-    graph.add(known)
-    return graph
-
-
-def _size(graph: MemoryGraph) -> int:
-    return len(graph.facts) + len(graph.entities.by_id) + EMPTY_GRAPH
-
-
-def _pagerank(facts: Sequence[Fact], seeds: Sequence[str]) -> dict[str, float]:
+def _pagerank(facts: Sequence[Fact], seeds: Sequence[str]) -> Mapping[str, float]:
     """Personalised PageRank over facts taken as ties in both directions, as heavy as their number of sources."""
     if not seeds:
         return {}

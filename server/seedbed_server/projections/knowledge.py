@@ -22,7 +22,7 @@ from seedbed_server.projections.contract import Batch, Prepared, Projection
 from seedbed_server.projections.derived import Derived
 from seedbed_server.projections.names import canonical, entity_id
 
-RULES = "knowledge-1"
+RULES = "knowledge-2"
 UNPLACED = -1  # start and end of a mention that is not in the text: the speaker's own name
 EARLIEST = datetime(1, 1, 1, tzinfo=UTC).timestamp()
 LATEST = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp()
@@ -57,7 +57,10 @@ class MentionRow(NamedTuple):
 
 
 class ClaimRow(NamedTuple):
-    """A claim in a message; ``place`` is its number there. Times are in seconds since 1970."""
+    """A claim in a message; ``place`` is its number there. Times are in seconds since 1970.
+
+    Without ``valid_from`` it holds from ``said_at``; without ``valid_to`` it is open.
+    """
 
     key: int
     seq: int
@@ -74,6 +77,8 @@ class ClaimRow(NamedTuple):
     surface: str
     said_at: float
     recorded_at: float
+    valid_from: float | None = None
+    valid_to: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +115,7 @@ class Knowledge(Projection[Reading]):
         subject_id TEXT NOT NULL, subject TEXT NOT NULL, subject_type TEXT NOT NULL, predicate TEXT NOT NULL,
         object_id TEXT NOT NULL, object TEXT NOT NULL, object_type TEXT NOT NULL,
         negated INTEGER NOT NULL, modality TEXT NOT NULL, surface TEXT NOT NULL,
-        said_at REAL NOT NULL, recorded_at REAL NOT NULL,
+        said_at REAL NOT NULL, recorded_at REAL NOT NULL, valid_from REAL, valid_to REAL,
         PRIMARY KEY (key, seq, place)
     ) WITHOUT ROWID;
     """
@@ -182,11 +187,15 @@ class Knowledge(Projection[Reading]):
         """Return the memory's mentions and claims in messages with a greater seq, in order."""
         return await self._derived.read(lambda db: _load(db, key, after_seq))
 
-    async def mentions_of(self, key: int, entity: str, limit: int = 100) -> list[MentionRow]:
-        """Return an entity's newest mentions, newest first."""
+    async def mentions_of(self, key: int, names: Sequence[str], limit: int = 100) -> list[MentionRow]:
+        """Return the newest mentions, newest first, under any of these ids of names."""
         query = "SELECT * FROM mention WHERE key = ? AND entity_id = ? AND start >= 0 ORDER BY seq DESC, start LIMIT ?"
-        rows = await self._derived.read(lambda db: db.execute(query, (key, entity, limit)).fetchall())
-        return [MentionRow(*row) for row in rows]
+
+        def newest(db: sqlite3.Connection) -> list[MentionRow]:
+            return [MentionRow(*row) for name in names for row in db.execute(query, (key, name, limit))]
+
+        rows = await self._derived.read(newest)
+        return sorted(rows, key=lambda row: (-row.seq, row.start))[:limit]
 
 
 def _load(db: sqlite3.Connection, key: int, after_seq: int) -> Known:
@@ -246,6 +255,7 @@ def _claims(key: int, message: Message, extraction: Extraction | None) -> Iterat
                 *(entity_id(object_), claim.object, claim.object_type or "other"),
                 *(int(claim.negated), claim.modality, claim.surface),
                 *(seconds(message.time), seconds(message.recorded_at)),
+                *(seconds(time) if time else None for time in (claim.valid_from, claim.valid_to)),
             )
 
 

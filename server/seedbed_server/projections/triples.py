@@ -1,26 +1,33 @@
-"""From claims to facts: the same claim from several messages is one fact, and a later one may end it.
+"""From claims to facts: the same claim from several messages is one fact, and others may end it.
 
-Which fact holds follows from all claims about a subject, whatever order they
-arrived in. Time is the message's own; equal times are ordered by ``seq``.
+Which fact holds when follows from all claims about a subject, whatever order
+they arrived in. A claim holds from its ``valid_from``, or else from when it was
+said. Equal times are ordered by when they were said, then by ``seq``.
 
 - Of a relation that has one value at a time (SINGLE: where one lives, whom one
-  works for, whom one is married to, where one was born), the latest value holds.
-- The opposite of a claim, said later, ends it ("likes", "does not like"), and
-  so do the words of ENDINGS ("used to live in", "moved from", "quit").
+  works for, whom one is married to, where one was born), each value holds until
+  the next begins.
+- The opposite of a claim ends it ("likes", "does not like"; "loves", "hates"); so
+  do the words of ENDINGS ("used to live in", "moved from", "quit"), and a ``valid_to``.
+- Who is dead lives, works and is married no more.
 - Only asserted claims do so: what is planned or possible ends nothing.
 
 No other claims end each other. A town and its country are two values here:
-"lives in Germany" said after "lives in Berlin" supersedes it.
+"lives in Germany" said after "lives in Berlin" supersedes it. A fact may hold
+more than once: whoever moves back has two spells there.
+
+What was retracted is no claim any more: it ends nothing and supports nothing.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from seedbed_server.projections.knowledge import ClaimRow
-from seedbed_server.projections.names import triple_id
+from seedbed_server.projections.names import entity_id, triple_id
+from seedbed_server.projections.timeline import Moment, Spell, spells
 
 SINGLE = {
     "live in": "residence",
@@ -42,14 +49,20 @@ ENDINGS = {
     "used to be married to": "spouse",
     "be divorced from": "spouse",
 }
+# What says the opposite of each other of the same thing.
+_FOR, _AGAINST = ("like", "love"), ("dislike", "hate")
+# That somebody has died, and the relations that it ends.
+_DEATH = ("be", entity_id("dead"))
+_ENDED_BY_DEATH = ("residence", "employer", "spouse")
+OPPOSITES = dict.fromkeys(_FOR, _AGAINST) | dict.fromkeys(_AGAINST, _FOR)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Fact:
-    """A triple with what it stands on. Times are in seconds since 1970.
+    """A triple with what it stands on; ``seqs`` are its sources, ``spells`` the times in which it held, in order.
 
-    It holds from ``valid_from`` until ``valid_to``, None while it holds;
-    ``known_from`` is when it was first recorded. ``seqs`` are its sources.
+    ``last_said`` is in seconds since 1970, as is ``retracted_at``, which is None
+    for what is believed.
     """
 
     id: str
@@ -62,32 +75,73 @@ class Fact:
     modality: str
     surface: str
     seqs: tuple[int, ...]
-    valid_from: float
-    known_from: float
     last_said: float
-    valid_to: float | None = None
+    spells: tuple[Spell, ...]
+    retracted_at: float | None = None
+
+    @property
+    def valid_from(self) -> float:
+        """When it began, the last time."""
+        return self.spells[-1].valid_from
 
     @property
     def current(self) -> bool:
-        """Nothing has ended it."""
-        return self.valid_to is None
+        """It is believed, and nothing has ended it."""
+        return self.retracted_at is None and self.spells[-1].valid_to is None
+
+    def spell(self, at: float) -> Spell | None:
+        """The spell that holds at a moment of the world, if one does and the fact is believed."""
+        if self.retracted_at is not None:
+            return None
+        for spell in reversed(self.spells):
+            if spell.holds(at):
+                return spell
+        return None
 
 
-def resolve(claims: Iterable[ClaimRow]) -> dict[str, Fact]:
-    """Return the facts that claims make, by id, and mark those that later ones have ended."""
-    said = sorted(claims, key=lambda c: (c.said_at, c.seq, c.place))
+def resolve(claims: Iterable[ClaimRow], retracted: Iterable[tuple[ClaimRow, float]] = ()) -> dict[str, Fact]:
+    """Return the facts that claims make, by id.
+
+    ``retracted`` are claims that were taken back, and when: they touch nothing,
+    and a fact that stands on nothing else is given as it would stand, marked.
+    """
+    said = sorted(claims, key=_when_said)
     facts = _facts(said)
-    asserted = [claim for claim in said if claim.modality == "asserted"]
-    for group in _grouped(asserted, _opposites):
-        _last_polarity_holds(group, facts)
-    for group in _grouped(asserted, _slot):
-        _last_value_holds(group, facts)
+    gone: dict[str, list[tuple[ClaimRow, float]]] = defaultdict(list)
+    for claim, at in retracted:
+        gone[claim_fact_id(claim)].append((claim, at))
+    for i, pairs in gone.items():
+        if i in facts:
+            continue
+        own = sorted((claim for claim, _ in pairs), key=_when_said)
+        fact = _facts([*said, *own], only=own)[i]
+        at = max(at for _, at in pairs)
+        ended = tuple(spell._replace(known_to=at) for spell in fact.spells)
+        facts[i] = replace(fact, spells=ended, retracted_at=at)
     return facts
 
 
-def circle(claim: ClaimRow) -> tuple[str, ...]:
-    """Name the claims that a claim may end, or be ended by: facts of one circle follow from its claims alone."""
-    return _slot(claim) or _opposites(claim)
+def circles(claim: ClaimRow) -> list[tuple[str, ...]]:
+    """Name the circles that a claim belongs to, its own first."""
+    further = _ENDED_BY_DEATH if (claim.predicate, claim.object_id) == _DEATH else ()
+    return [circle(claim), *((claim.subject_id, slot) for slot in further)]
+
+
+def circle(claim: ClaimRow | Fact) -> tuple[str, ...]:
+    """Name the claims that may end each other: facts of one circle follow from the claims that belong to it alone."""
+    slot = slot_of(claim.predicate)
+    relation = "liking" if claim.predicate in OPPOSITES else claim.predicate
+    return (claim.subject_id, slot) if slot else (claim.subject_id, relation, claim.object_id)
+
+
+def slot_of(predicate: str) -> str | None:
+    """The relation with one value at a time that a predicate speaks of."""
+    return SINGLE.get(predicate) or ENDINGS.get(predicate)
+
+
+def is_value(fact: Fact) -> bool:
+    """Whether it says what a relation with one value at a time is, rather than what it is not, or was."""
+    return fact.predicate in SINGLE and not fact.negated and fact.modality == "asserted"
 
 
 def claim_fact_id(claim: ClaimRow) -> str:
@@ -95,85 +149,73 @@ def claim_fact_id(claim: ClaimRow) -> str:
     return triple_id(claim.subject_id, claim.predicate, claim.object_id, bool(claim.negated), claim.modality)
 
 
-def _facts(said: Sequence[ClaimRow]) -> dict[str, Fact]:
-    """One fact for equal claims, in the words of the newest."""
-    facts: dict[str, Fact] = {}
-    seqs: dict[str, set[int]] = defaultdict(set)
+def _facts(said: Sequence[ClaimRow], only: Sequence[ClaimRow] | None = None) -> dict[str, Fact]:
+    """One fact for equal claims, in the words of the newest; with ``only``, just the facts of these claims."""
+    tracks: dict[tuple[str, ...], list[Moment]] = defaultdict(list)
     for claim in said:
-        i = claim_fact_id(claim)
-        seqs[i].add(claim.seq)
-        fact = facts.get(i)
-        if fact is None:
-            facts[i] = Fact(
-                *(i, claim.subject_id, claim.subject, claim.predicate, claim.object_id, claim.object),
-                *(bool(claim.negated), claim.modality, claim.surface, (claim.seq,)),
-                *(claim.said_at, claim.recorded_at, claim.said_at),
-            )
-            continue
-        fact.subject, fact.object, fact.surface = claim.subject, claim.object, claim.surface
-        fact.known_from = min(fact.known_from, claim.recorded_at)
-        fact.last_said = claim.said_at
-    for i, fact in facts.items():
-        fact.seqs = tuple(sorted(seqs[i]))
-    return facts
+        for track, moment in _moments(claim):
+            tracks[track].append(moment)
+    held: dict[str, tuple[Spell, ...]] = {}
+    for moments in tracks.values():
+        held |= spells(moments)
+    stated: dict[str, list[ClaimRow]] = defaultdict(list)
+    for claim in said if only is None else only:
+        stated[claim_fact_id(claim)].append(claim)
+    return {i: _fact(i, own, held[i]) for i, own in stated.items()}
 
 
-def _opposites(claim: ClaimRow) -> tuple[str, ...]:
-    return (claim.subject_id, claim.predicate, claim.object_id)
+def _fact(i: str, said: Sequence[ClaimRow], held: tuple[Spell, ...]) -> Fact:
+    newest = said[-1]
+    return Fact(
+        *(i, newest.subject_id, newest.subject, newest.predicate, newest.object_id, newest.object),
+        *(bool(newest.negated), newest.modality, newest.surface),
+        seqs=tuple(sorted({claim.seq for claim in said})),
+        last_said=newest.said_at,
+        spells=held,
+    )
 
 
-def _slot(claim: ClaimRow) -> tuple[str, ...] | None:
-    slot = SINGLE.get(claim.predicate) or ENDINGS.get(claim.predicate)
-    return (claim.subject_id, slot) if slot else None
+def _moments(claim: ClaimRow) -> Iterator[tuple[tuple[str, ...], Moment]]:
+    """What a claim starts and stops, and on which track."""
+    fact, at = claim_fact_id(claim), _begin(claim)
+    order = (at, 1, claim.said_at, claim.seq, claim.place)
+    alone = (claim.subject_id, claim.predicate, claim.object_id)
+    home: tuple[str, ...] = alone
+    value = _POLARITY[claim.negated]
+    slot, ending = SINGLE.get(claim.predicate), ENDINGS.get(claim.predicate)
+    if claim.modality != "asserted":
+        home = (fact,)
+    elif slot and not claim.negated:
+        home, value = (claim.subject_id, slot), claim.object_id
+        yield alone, Moment(order, claim.recorded_at, value=_POLARITY[1], stops=True)
+    elif slot or (ending and not claim.negated):
+        yield (claim.subject_id, slot or ending or ""), Moment(order, claim.recorded_at, claim.object_id, stops=True)
+    if claim.modality == "asserted" and not claim.negated:
+        for opposite in OPPOSITES.get(claim.predicate, ()):
+            other = (claim.subject_id, opposite, claim.object_id)
+            yield other, Moment(order, claim.recorded_at, value=_POLARITY[0], stops=True)
+        if (claim.predicate, claim.object_id) == _DEATH:
+            for relation in _ENDED_BY_DEATH:
+                yield (claim.subject_id, relation), Moment(order, claim.recorded_at, stops=True)
+    yield home, Moment(order, claim.recorded_at, value, fact)
+    if claim.valid_to is not None and not ending:
+        end = max(claim.valid_to, at)
+        # Before what begins at that time; but an end is never before its own start.
+        last = (end, 0 if end > at else 2, claim.said_at, claim.seq, claim.place)
+        yield home, Moment(last, claim.recorded_at, fact=fact, stops=True)
 
 
-def _last_polarity_holds(group: Sequence[ClaimRow], facts: dict[str, Fact]) -> None:
-    """Of "is" and "is not", in order of time, the last one said holds."""
-    open_fact: Fact | None = None
-    for claim in group:
-        fact = facts[claim_fact_id(claim)]
-        if open_fact is not None and open_fact is not fact:
-            _end(open_fact, claim.said_at)
-            _begin(fact, claim.said_at)
-        open_fact = fact
+_POLARITY = ("is", "is not")
 
 
-def _last_value_holds(group: Sequence[ClaimRow], facts: dict[str, Fact]) -> None:
-    """Of a relation with one value, in order of time, the last value holds, under all its predicates."""
-    value = ""
-    holding: dict[str, Fact] = {}
-    for claim in group:
-        fact = facts[claim_fact_id(claim)]
-        ending = claim.predicate in ENDINGS or bool(claim.negated)
-        if ending and claim.object_id != value:
-            continue
-        if ending or claim.object_id != value:
-            for other in holding.values():
-                _end(other, claim.said_at)
-            holding = {}
-            value = ""
-        if not ending:
-            value = claim.object_id
-            if fact.id not in holding:
-                _begin(fact, claim.said_at)
-                holding[fact.id] = fact
+def _begin(claim: ClaimRow) -> float:
+    """Since when a claim holds. "Used to" holds from the end of what it speaks of."""
+    if claim.predicate in ENDINGS and claim.valid_to is not None:
+        return claim.valid_to
+    if claim.valid_from is not None:
+        return claim.valid_from
+    return claim.said_at if claim.valid_to is None else min(claim.said_at, claim.valid_to)
 
 
-def _end(fact: Fact, at: float) -> None:
-    if fact.valid_to is None:
-        fact.valid_to = at
-
-
-def _begin(fact: Fact, at: float) -> None:
-    """A fact said again after it had ended holds from then on."""
-    if fact.valid_to is not None:
-        fact.valid_from, fact.valid_to = at, None
-
-
-def _grouped(claims: Iterable[ClaimRow], by: Callable[[ClaimRow], tuple[str, ...] | None]) -> Iterable[list[ClaimRow]]:
-    groups: dict[tuple[str, ...], list[ClaimRow]] = defaultdict(list)
-    for claim in claims:
-        name = by(claim)
-        if name is not None:
-            groups[name].append(claim)
-    return groups.values()
+def _when_said(claim: ClaimRow) -> tuple[float, int, int]:
+    return (claim.said_at, claim.seq, claim.place)

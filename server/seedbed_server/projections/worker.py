@@ -16,12 +16,22 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from seedbed.messages import Message
 from seedbed_server.errors import PartUnavailableError, UnavailableError
 from seedbed_server.projections import cursors as table
-from seedbed_server.projections.contract import Backoff, Batch, Erasure, Prepared, Projection, Source, StoreLostError
+from seedbed_server.projections.contract import (
+    Backoff,
+    Batch,
+    Erasure,
+    Page,
+    Prepared,
+    Projection,
+    Source,
+    StoreLostError,
+)
 from seedbed_server.projections.cursors import Cursors
 from seedbed_server.projections.derived import Derived
 from seedbed_server.projections.isolation import PATIENCE, Isolation
@@ -29,7 +39,7 @@ from seedbed_server.projections.isolation import PATIENCE, Isolation
 log = logging.getLogger(__name__)
 
 LEAST_SHARE = 4  # messages of one memory per turn: fewer would cost more reads than they are worth
-BATCH_CHARS = 400_000  # text of one batch; bounds what is in flight when messages are large
+BATCH_BYTES = 400_000  # of messages read for one batch; bounds what is in flight when they are large
 ERASURES = 100  # read at once
 RECEIPTS = 1000  # counts of erasures remembered
 
@@ -70,7 +80,7 @@ class Worker:
         self._isolation = Isolation(projection, derived, backoff)
         self._generation: str | None = None  # of the file that the cursors were read from
         self._ahead: dict[int, int] = {}
-        self._taking: int | None = None
+        self._taking: tuple[int, ...] = ()
         self._dirty: dict[int, None] = {}
         self._rebuilds: dict[int | None, asyncio.Future[None]] = {}
         self._wake = asyncio.Event()
@@ -86,7 +96,6 @@ class Worker:
     def changed(self, key: int) -> None:
         """The memory's log has changed: it grew, or something was erased."""
         self._dirty[key] = None
-        self._erasures_due = True
         self._wake.set()
 
     def lost(self) -> None:
@@ -244,10 +253,8 @@ class Worker:
 
     def _requeue(self) -> None:
         """Nothing is in flight any more: what was taken and not committed is due again."""
-        self._dirty |= dict.fromkeys(self._ahead)
-        if self._taking is not None:
-            self._dirty[self._taking] = None
-            self._taking = None
+        self._dirty |= dict.fromkeys((*self._ahead, *self._taking))
+        self._taking = ()
         self._ahead.clear()
 
     async def _rest(self) -> None:
@@ -299,42 +306,45 @@ class Worker:
     # What comes next.
 
     async def _gather(self) -> list[_Turn]:
-        """Take the next batch: a share of each dirty memory, in turn."""
+        """Take the next batch: a share of each dirty memory, in turn; nothing while erasures are to be carried out."""
         room = self.projection.batch_messages
-        chars = BATCH_CHARS
         share = max(LEAST_SHARE, room // max(1, len(self._dirty)))
-        turns: list[_Turn] = []
-        unfinished: dict[int, None] = {}
-        while self._dirty and room > 0 and chars > 0:
-            key = next(iter(self._dirty))
-            # Taken off first: a write that comes while its messages are read puts it on again.
+        keys = self._taking = tuple(islice(self._dirty, room))
+        if not keys:
+            return []
+        # Taken off first: a write that comes while its messages are read puts it on again.
+        for key in keys:
             del self._dirty[key]
-            self._taking = key
-            turn, more = await self._take(key, min(share, room), chars)
-            self._taking = None
-            if more:
-                unfinished[key] = None
-            if turn is not None:
-                turns.append(turn)
-                self._ahead[key] = turn.upto_seq
-                room -= len(turn.batch.messages)
-                chars -= sum(len(message.text) for message in turn.batch.messages)
-        self._dirty |= unfinished
-        return turns
+        after = {key: self._position(key) for key in keys}
+        found = await self._source.pages(
+            after, share=share, limit=room, reach=self.projection.reach, max_bytes=BATCH_BYTES
+        )
+        if found.erasure_id > self.cursors.erasure_id:
+            self._erasures_due = True
+            self._dirty |= dict.fromkeys(keys)
+            self._taking = ()
+            return []
+        turns = [await self._turn(key, after[key], page) for key, page in found.by_key.items()]
+        self._dirty |= dict.fromkeys(key for key in keys if key not in found.by_key)
+        self._taking = ()
+        return [turn for turn in turns if turn is not None]
 
-    async def _take(self, key: int, limit: int, chars: int) -> tuple[_Turn | None, bool]:
-        """Read a memory's next messages, at most ``limit``; also says whether there are more."""
-        record = await self._source.record(key)
-        after = max(self._ahead.get(key, 0), self.cursors.applied.get(key, 0))
-        if record is None or record.last_seq <= after:
-            return None, False
+    def _position(self, key: int) -> int:
+        """The seq up to which a memory is applied, or in flight."""
+        return max(self._ahead.get(key, 0), self.cursors.applied.get(key, 0))
+
+    async def _turn(self, key: int, after: int, page: Page) -> _Turn | None:
+        """Make a turn of what follows in a memory; None for nothing."""
+        if page.last_seq is None or page.last_seq <= after:
+            return None
         if key not in self.cursors.applied and key not in self._ahead and key <= self.cursors.clean_after:
             await self.projection.drop(key)
-        messages = _within(await self._source.read(key, after_seq=after, limit=limit), chars)
         # Nothing alive up to the end: the cursor passes what was erased.
-        upto = messages[-1].seq if messages else record.last_seq
-        batch = Batch(key, tuple(filter(self._indexable, messages)), await self._before(key, after))
-        return _Turn(batch, after, upto), upto < record.last_seq
+        upto = page.messages[-1].seq if page.messages else page.last_seq
+        if upto < page.last_seq:
+            self._dirty[key] = None
+        self._ahead[key] = upto
+        return _Turn(Batch(key, tuple(filter(self._indexable, page.messages)), page.before), after, upto)
 
     async def _before(self, key: int, after: int) -> tuple[Message, ...]:
         """The messages before the next one that its rows depend on."""
@@ -438,14 +448,3 @@ class Worker:
 def _part(error: UnavailableError) -> str:
     """What is not available: a part by its name, or the disk."""
     return error.part if isinstance(error, PartUnavailableError) else "storage"
-
-
-def _within(messages: Sequence[Message], chars: int) -> list[Message]:
-    """As many messages as stay within ``chars``, at least one if there is any."""
-    kept: list[Message] = []
-    for message in messages:
-        chars -= len(message.text)
-        if kept and chars < 0:
-            break
-        kept.append(message)
-    return kept

@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import accumulate
 
 import numpy as np
-import numpy.typing as npt
 
 from seedbed.messages import Message
-from seedbed_server.errors import PartUnavailableError
 from seedbed_server.log import Log, MemoryRecord
-from seedbed_server.models.encoder import Encoder
 from seedbed_server.recall.fusion import DENSE, LEXICAL, ROLE, SPEAKER, Scores, fuse
 from seedbed_server.recall.hot import HotMemory
 from seedbed_server.recall.layout import Floats, Layout
 from seedbed_server.recall.memories import HotMemories, Progress, undivided
+from seedbed_server.recall.queries import QueryVectors, Vector
 from seedbed_server.recall.stopwords import query_terms
-
-Vector = npt.NDArray[np.float32]
 
 # The most that the messages found may take; beyond it there are fewer hits than asked for.
 MOST_BYTES = 12 * 2**20
-
-
-# How long a search waits for the query's vector, in seconds: an encoder that hangs is no reason to find nothing.
-PATIENCE = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +79,12 @@ class Recall:
     log: Log
     hot: HotMemories
     progress: Progress
-    encoder: Encoder
+    queries: QueryVectors
+
+    def begin(self, query: str) -> None:
+        """Let the encoder work on a query that will be searched for; returns at once."""
+        if query_terms(query):
+            self.queries.begin(query)
 
     async def search(self, record: MemoryRecord, search: Search) -> Ranking:
         """Rank the messages of a memory against a query.
@@ -103,13 +98,10 @@ class Recall:
         terms = query_terms(search.query)
         if not terms or record.last_seq == 0:
             return Ranking((), applied_seq)
-        encoding = asyncio.create_task(self._encode(search.query))
-        try:
-            async with self.hot.current(record) as (memory, _):  # the words, while the query is encoded
-                words = await undivided(partial(_match, memory, terms, search))
-            vector = await encoding  # nobody waits for this memory meanwhile
-        finally:
-            encoding.cancel()
+        self.queries.begin(search.query)
+        async with self.hot.current(record) as (memory, _):  # the words, while the query is encoded
+            words = await undivided(partial(_match, memory, terms, search))
+        vector = await self.queries.get(search.query)  # nobody waits for this memory meanwhile
         async with self.hot.current(record) as (memory, complete):
             scores = await undivided(partial(_score, memory, words, vector, search))
             seqs = memory.seqs[scores.rows].tolist()
@@ -117,19 +109,9 @@ class Recall:
         degraded = () if vector is not None and complete else ("dense",)
         return Ranking(hits, applied_seq, degraded)
 
-    async def _encode(self, query: str) -> Vector | None:
-        try:
-            async with asyncio.timeout(PATIENCE):
-                vector: Vector = (await self.encoder.encode_queries([query]))[0]
-        except (PartUnavailableError, TimeoutError):
-            return None
-        return vector
-
     async def _read(self, record: MemoryRecord, seqs: list[int], scores: Scores) -> tuple[Found, ...]:
         """Re-read the hits from the log, as many as an answer may hold: text and liveness come from nowhere else."""
-        sizes = await self.log.sizes(record.key, seqs)
-        fitting = sum(total <= MOST_BYTES for total in accumulate(sizes.get(seq, 0) for seq in seqs))
-        alive = await self.log.by_seqs(record.key, seqs[:fitting])
+        alive = await self.log.by_seqs(record.key, seqs, max_bytes=MOST_BYTES)
         return tuple(
             Found(alive[seq], float(scores.fused[at]), _legs(scores, at)) for at, seq in enumerate(seqs) if seq in alive
         )

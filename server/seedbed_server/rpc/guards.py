@@ -23,7 +23,7 @@ import hashlib
 import hmac
 import inspect
 import logging
-import secrets
+import random
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
@@ -316,7 +316,7 @@ def _call(method: str, context: grpc.aio.ServicerContext[Any, Any], *, streaming
     scheme, _, token = found.get("authorization", "").partition(" ")
     return Call(
         method=method,
-        request_id=given if usable else secrets.token_hex(8),
+        request_id=given if usable else f"{random.getrandbits(64):016x}",
         token=token.strip() if scheme.lower() == "bearer" else "",
         context=context,
         streaming=streaming,

@@ -1,27 +1,28 @@
-"""KnowledgeService: the entities and the graph of facts, read-only in this version."""
+"""KnowledgeService: the entities and the graph of facts, and what users decide about them."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import grpc
 
-from seedbed.messages import Message
 from seedbed.v1 import knowledge_service_pb2 as pb
 from seedbed.v1 import message_pb2
 from seedbed.v1.knowledge_service_pb2_grpc import KnowledgeServiceServicer
-from seedbed_server.errors import EntityNotFoundError, InvalidFieldError, NotServedError
+from seedbed_server.errors import EntityNotFoundError, InvalidFieldError
 from seedbed_server.log import Log, MemoryRecord
-from seedbed_server.projections.entities import Entity
-from seedbed_server.projections.graph import Graphs, MemoryGraph
+from seedbed_server.memories.correcting import Corrections, known
+from seedbed_server.projections.graph import MemoryGraph
+from seedbed_server.projections.graphs import Graphs
 from seedbed_server.projections.knowledge import Knowledge
+from seedbed_server.projections.timeline import Spell
 from seedbed_server.projections.triples import Fact
 from seedbed_server.rpc import checks
-from seedbed_server.rpc.answers import stamp
+from seedbed_server.rpc import knowledge_answers as answers
 from seedbed_server.rpc.guards import open_namespace
+from seedbed_server.rpc.statements import statements
 
 Context = grpc.aio.ServicerContext[Any, Any]
 T = TypeVar("T")
@@ -35,20 +36,29 @@ _MOST_STARTS = 100
 _MOST_PREDICATES = 100
 
 
+class _Asked(NamedTuple):
+    """A memory and its graph; ``at`` is the moment of the world that is asked about."""
+
+    record: MemoryRecord
+    graph: MemoryGraph
+    at: float
+
+
 @dataclass(frozen=True, slots=True)
 class KnowledgeServicer(KnowledgeServiceServicer):
-    """Reads requests whole, asks the graph, re-reads every source from the log."""
+    """Reads requests whole, asks the graph, and names only sources that are in the log now."""
 
     log: Log
     knowledge: Knowledge
     graphs: Graphs
+    corrections: Corrections
 
     async def ListEntities(self, request: pb.ListEntitiesRequest, context: Context) -> pb.ListEntitiesResponse:
         """List entities, most mentioned first; the page token counts those already given."""
         place = _place(request)
         kind = checks.optional_identifier(request.type, "type")
         prefix = checks.optional_identifier(request.name_prefix, "name_prefix").casefold()
-        record, graph = await self._graph(request)
+        record, graph, _ = await self._asked(request)
         found = [
             entity
             for entity in graph.entities.by_id.values()
@@ -59,48 +69,50 @@ class KnowledgeServicer(KnowledgeServiceServicer):
         alive = await self._alive(record, {seq for entity in found for seq in entity.seqs})
         page, token = _page([e for e in found if alive.keys() & e.seqs], place)
         return pb.ListEntitiesResponse(
-            entities=[_entity(entity) for entity in page], next_page_token=token, applied_seq=graph.applied_seq
+            entities=[answers.entity(graph, entity) for entity in page],
+            next_page_token=token,
+            applied_seq=graph.applied_seq,
         )
 
     async def GetEntity(self, request: pb.GetEntityRequest, context: Context) -> pb.GetEntityResponse:
         """Return an entity with its newest mentions and its facts."""
         wanted = checks.identifier(request.entity_id, "entity_id")
-        record, graph = await self._graph(request)
-        entity = _known(graph, wanted)
-        alive = await self._alive(record, entity.seqs)
+        asked = await self._asked(request)
+        entity = known(asked.graph, wanted)
+        alive = await self._alive(asked.record, entity.seqs)
         if not alive:
             raise EntityNotFoundError
-        mentions = await self.knowledge.mentions_of(record.key, entity.id, _SHOWN)
-        facts, _ = graph.explore([entity.id], hops=1, limit=_SHOWN)
-        return pb.GetEntityResponse(
-            entity=_entity(entity),
-            mentions=[
-                pb.Mention(message_id=alive[row.seq].id, start=row.start, end=row.end, text=row.text)
-                for row in mentions
-                if row.seq in alive
-            ],
-            triples=await self._triples(record, facts),
+        facts, _ = asked.graph.explore([entity.id], hops=1, limit=_SHOWN, at=asked.at)
+        found = pb.GetEntityResponse(
+            entity=answers.entity(asked.graph, entity), triples=await self._triples(asked, _held(asked, facts))
         )
+        names = asked.graph.identity.members(entity.id)
+        for row in await self.knowledge.mentions_of(asked.record.key, names, _SHOWN):
+            if row.seq in alive:
+                found.mentions.add(message_id=alive[row.seq], start=row.start, end=row.end, text=row.text)
+        return found
 
     async def ListTriples(self, request: pb.ListTriplesRequest, context: Context) -> pb.ListTriplesResponse:
-        """List facts, newest first; those that have ended only when asked for."""
+        """List facts, newest first; those that have ended or were retracted only when asked for."""
         place = _place(request)
         end = checks.optional_identifier(request.entity_id, "entity_id")
         predicate = checks.optional_identifier(request.predicate, "predicate")
-        record, graph = await self._graph(request, request.as_of)
-        if end:
-            _known(graph, end)
+        asked = await self._asked(request, request.as_of)
+        end = known(asked.graph, end).id if end else ""
         facts = [
             fact
-            for fact in graph.facts.values()
-            if (request.include_superseded or fact.current)
-            and (not end or end in (fact.subject_id, fact.object_id))
-            and (not predicate or predicate == fact.predicate)
+            for fact in asked.graph.facts.values()
+            if (not end or end in (fact.subject_id, fact.object_id)) and (not predicate or predicate == fact.predicate)
         ]
-        facts.sort(key=lambda fact: (-fact.last_said, fact.id))
-        page, token = _page(facts, place)
+        if request.include_superseded:
+            until = asked.at if request.as_of.HasField("valid_at") else None
+            listed = [(f, s) for f in facts for s in f.spells if until is None or s.valid_from <= until]
+        else:
+            listed = _held(asked, facts)
+        listed.sort(key=lambda one: (-one[0].last_said, one[0].id, -one[1].valid_from))
+        page, token = _page(listed, place)
         return pb.ListTriplesResponse(
-            triples=await self._triples(record, page), next_page_token=token, applied_seq=graph.applied_seq
+            triples=await self._triples(asked, page), next_page_token=token, applied_seq=asked.graph.applied_seq
         )
 
     async def Explore(self, request: pb.ExploreRequest, context: Context) -> pb.ExploreResponse:
@@ -109,14 +121,15 @@ class KnowledgeServicer(KnowledgeServiceServicer):
         predicates = checks.identifiers(request.predicates, "predicates", least=0, most=_MOST_PREDICATES)
         hops = checks.count(_given(request, "hops"), "hops", default=1, most=_MOST_HOPS)
         limit = checks.count(_given(request, "limit"), "limit", default=_PAGE)
-        record, graph = await self._graph(request, request.as_of)
-        starts = [_known(graph, one).id for one in wanted]
-        facts, cut = graph.explore(starts, hops=hops, predicates=tuple(predicates), limit=limit)
-        triples = await self._triples(record, facts)
+        asked = await self._asked(request, request.as_of)
+        graph = asked.graph
+        starts = [known(graph, one).id for one in wanted]
+        facts, cut = graph.explore(starts, hops=hops, predicates=tuple(predicates), limit=limit, at=asked.at)
         ends = dict.fromkeys([*starts, *(end for fact in facts for end in (fact.subject_id, fact.object_id))])
+        entities = [answers.entity(graph, graph.entities.by_id[end]) for end in ends]
         return pb.ExploreResponse(
-            entities=[_entity(graph.entities.by_id[end]) for end in ends],
-            triples=triples,
+            entities=entities,
+            triples=await self._triples(asked, _held(asked, facts)),
             truncated=cut,
             applied_seq=graph.applied_seq,
         )
@@ -126,57 +139,84 @@ class KnowledgeServicer(KnowledgeServiceServicer):
         wanted = [checks.identifier(getattr(request, end), end) for end in ("from_entity_id", "to_entity_id")]
         hops = checks.count(_given(request, "max_hops"), "max_hops", default=4, most=_MOST_PATH)
         limit = checks.count(_given(request, "limit"), "limit", default=10, most=_MOST_PATHS)
-        record, graph = await self._graph(request, request.as_of)
-        start, end = (_known(graph, one).id for one in wanted)
-        paths = await self.graphs.find_paths(record.key, graph, start, end, max_hops=hops, limit=limit)
-        answers = [(path, await self._triples(record, path)) for path in paths]
+        asked = await self._asked(request, request.as_of)
+        start, end = (known(asked.graph, one).id for one in wanted)
+        paths = await self.graphs.find_paths(
+            asked.record.key, asked.graph, start, end, max_hops=hops, limit=limit, at=asked.at
+        )
+        found = [(path, await self._triples(asked, _held(asked, path))) for path in paths]
         return pb.FindPathsResponse(
-            paths=[pb.Path(triples=triples) for path, triples in answers if len(path) == len(triples)]
+            paths=[pb.Path(triples=triples) for path, triples in found if len(path) == len(triples)]
         )
 
     async def MergeEntities(self, request: pb.MergeEntitiesRequest, context: Context) -> pb.MergeEntitiesResponse:
-        """Planned."""
-        raise NotServedError
-
-    async def SplitEntity(self, request: pb.SplitEntityRequest, context: Context) -> pb.SplitEntityResponse:
-        """Planned."""
-        raise NotServedError
-
-    async def AddTriples(self, request: pb.AddTriplesRequest, context: Context) -> pb.AddTriplesResponse:
-        """Planned."""
-        raise NotServedError
-
-    async def RetractTriples(self, request: pb.RetractTriplesRequest, context: Context) -> pb.RetractTriplesResponse:
-        """Planned."""
-        raise NotServedError
-
-    async def _graph(self, request: Any, as_of: message_pb2.AsOf | None = None) -> tuple[MemoryRecord, MemoryGraph]:
-        namespace = open_namespace(checks.optional_identifier(request.namespace, "namespace"))
-        name = checks.identifier(request.memory, "memory")
-        valid_at, known_at = checks.as_of(as_of) if as_of is not None else (None, None)
-        record = await self.log.get(namespace, name)
-        if valid_at is None and known_at is None:
-            return record, await self.graphs.get(record.key)
-        return record, await self.graphs.as_of(
-            record.key,
-            valid_at=None if valid_at is None else valid_at.timestamp(),
-            upto_seq=None if known_at is None else await self.log.seq_at(record.key, known_at),
+        """Declare two entities to be one, or say what that would change."""
+        into, from_ = (checks.identifier(getattr(request, end), end) for end in ("into_entity_id", "from_entity_id"))
+        done = await self.corrections.merge(*_address(request), into, from_, preview=request.preview)
+        return pb.MergeEntitiesResponse(
+            entity=answers.entity(done.graph, done.entity),
+            merge_id=done.merge_id,
+            mentions_moved=done.mentions_moved,
+            triples_moved=done.triples_moved,
         )
 
-    async def _alive(self, record: MemoryRecord, seqs: Collection[int]) -> dict[int, Message]:
-        return await self.log.by_seqs(record.key, sorted(seqs))
+    async def SplitEntity(self, request: pb.SplitEntityRequest, context: Context) -> pb.SplitEntityResponse:
+        """Undo a merge."""
+        merge_id = checks.identifier(request.merge_id, "merge_id")
+        graph, entities = await self.corrections.split(*_address(request), merge_id)
+        return pb.SplitEntityResponse(entities=[answers.entity(graph, entity) for entity in entities])
 
-    async def _triples(self, record: MemoryRecord, facts: Sequence[Fact]) -> list[pb.Triple]:
+    async def AddTriples(self, request: pb.AddTriplesRequest, context: Context) -> pb.AddTriplesResponse:
+        """Add facts of the caller's own; answered after the commit."""
+        request_id = checks.optional_identifier(request.request_id, "request_id")
+        given = statements(request.triples)
+        record, graph, facts = await self.corrections.state(*_address(request), given, request_id)
+        asked = _Asked(record, graph, graph.present())
+        stored = [(fact, fact.spells[-1]) for fact in facts if fact is not None]
+        found = {triple.id: triple for triple in await self._triples(asked, stored)}
+        # A repeated call may name what was forgotten since: its place in the order stays, without an id.
+        return pb.AddTriplesResponse(
+            triples=[found.get(fact.id, pb.Triple()) if fact is not None else pb.Triple() for fact in facts]
+        )
+
+    async def RetractTriples(self, request: pb.RetractTriplesRequest, context: Context) -> pb.RetractTriplesResponse:
+        """Declare facts to be no longer believed."""
+        ids = checks.identifiers(request.triple_ids, "triple_ids")
+        return pb.RetractTriplesResponse(retracted=await self.corrections.retract(*_address(request), ids))
+
+    async def _asked(self, request: Any, as_of: message_pb2.AsOf | None = None) -> _Asked:
+        namespace, name = _address(request)
+        valid_at, known_at = checks.as_of(as_of) if as_of is not None else (None, None)
+        record = await self.log.get(namespace, name)
+        if known_at is None:
+            graph = await self.graphs.get(record.key, record.decided)
+        else:
+            upto = await self.log.seq_at(record.key, known_at)
+            graph = await self.graphs.as_known(record.key, known_at.timestamp(), upto)
+        return _Asked(record, graph, graph.present() if valid_at is None else valid_at.timestamp())
+
+    async def _alive(self, record: MemoryRecord, seqs: Collection[int]) -> dict[int, str]:
+        return await self.log.alive(record.key, sorted(seqs))
+
+    async def _triples(self, asked: _Asked, found: Sequence[tuple[Fact, Spell]]) -> list[pb.Triple]:
         """The facts that some message in the log still supports."""
-        alive = await self._alive(record, {seq for fact in facts for seq in fact.seqs})
-        return [_triple(fact, alive) for fact in facts if any(seq in alive for seq in fact.seqs)]
+        ids = await self._alive(asked.record, {seq for fact, _ in found for seq in fact.seqs})
+        return [
+            answers.triple(asked.graph, fact, spell, ids)
+            for fact, spell in found
+            if any(seq in ids for seq in fact.seqs)
+        ]
 
 
-def _known(graph: MemoryGraph, entity_id: str) -> Entity:
-    entity = graph.entities.by_id.get(entity_id)
-    if entity is None:
-        raise EntityNotFoundError
-    return entity
+def _held(asked: _Asked, facts: Sequence[Fact]) -> list[tuple[Fact, Spell]]:
+    """Those that hold at the moment asked about, with the spell in which they do."""
+    found = ((fact, fact.spell(asked.at)) for fact in facts)
+    return [(fact, spell) for fact, spell in found if spell is not None]
+
+
+def _address(request: Any) -> tuple[str, str]:
+    namespace = open_namespace(checks.optional_identifier(request.namespace, "namespace"))
+    return namespace, checks.identifier(request.memory, "memory")
 
 
 def _place(request: Any) -> tuple[int, int]:
@@ -197,35 +237,3 @@ def _page(found: Sequence[T], place: tuple[int, int]) -> tuple[Sequence[T], str]
 
 def _given(request: Any, field: str) -> int | None:
     return getattr(request, field) if request.HasField(field) else None
-
-
-def _entity(entity: Entity) -> pb.Entity:
-    return pb.Entity(
-        id=entity.id,
-        name=entity.name,
-        type=entity.type,
-        aliases=entity.aliases,
-        mention_count=entity.mention_count,
-        first_seen=stamp(datetime.fromtimestamp(entity.first_seen, UTC)),
-        last_seen=stamp(datetime.fromtimestamp(entity.last_seen, UTC)),
-    )
-
-
-def _triple(fact: Fact, alive: dict[int, Message]) -> pb.Triple:
-    triple = pb.Triple(
-        id=fact.id,
-        subject_id=fact.subject_id,
-        subject=fact.subject,
-        predicate=fact.predicate,
-        object_id=fact.object_id,
-        object=fact.object,
-        negated=fact.negated,
-        modality=fact.modality,
-        surface=fact.surface,
-        valid_from=stamp(datetime.fromtimestamp(fact.valid_from, UTC)),
-        known_from=stamp(datetime.fromtimestamp(fact.known_from, UTC)),
-        source_ids=[alive[seq].id for seq in fact.seqs if seq in alive],
-    )
-    if fact.valid_to is not None:
-        triple.valid_to.CopyFrom(stamp(datetime.fromtimestamp(fact.valid_to, UTC)))
-    return triple

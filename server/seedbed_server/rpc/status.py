@@ -25,6 +25,8 @@ TABLE: dict[type[BaseException], tuple[grpc.StatusCode, str, str]] = {
     errors.MemoryNotFoundError: (grpc.StatusCode.NOT_FOUND, "MEMORY_NOT_FOUND", "no such memory"),
     errors.MessageNotFoundError: (grpc.StatusCode.NOT_FOUND, "MESSAGE_NOT_FOUND", "no such message"),
     errors.EntityNotFoundError: (grpc.StatusCode.NOT_FOUND, "ENTITY_NOT_FOUND", "no such entity"),
+    errors.TripleNotFoundError: (grpc.StatusCode.NOT_FOUND, "TRIPLE_NOT_FOUND", "no such fact"),
+    errors.MergeNotFoundError: (grpc.StatusCode.NOT_FOUND, "MERGE_NOT_FOUND", "no such merge is in effect"),
     errors.MemoryExistsError: (grpc.StatusCode.ALREADY_EXISTS, "MEMORY_EXISTS", "the memory exists"),
     errors.MessageIdExistsError: (grpc.StatusCode.ALREADY_EXISTS, "MESSAGE_ID_EXISTS", "a message id is taken"),
     errors.RequestIdReusedError: (

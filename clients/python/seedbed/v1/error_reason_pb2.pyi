@@ -72,6 +72,10 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
     """
     ERROR_REASON_INTERNAL: _ErrorReason.ValueType  # 20
     """INTERNAL. A fault of the server's own; it is in its log under the request id."""
+    ERROR_REASON_TRIPLE_NOT_FOUND: _ErrorReason.ValueType  # 21
+    """NOT_FOUND. The memory exists, the fact does not."""
+    ERROR_REASON_MERGE_NOT_FOUND: _ErrorReason.ValueType  # 22
+    """NOT_FOUND. The memory exists, and no such merge is in effect."""
 
 class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
     """The reasons."""
@@ -120,4 +124,8 @@ server does not have.
 """
 ERROR_REASON_INTERNAL: ErrorReason.ValueType  # 20
 """INTERNAL. A fault of the server's own; it is in its log under the request id."""
+ERROR_REASON_TRIPLE_NOT_FOUND: ErrorReason.ValueType  # 21
+"""NOT_FOUND. The memory exists, the fact does not."""
+ERROR_REASON_MERGE_NOT_FOUND: ErrorReason.ValueType  # 22
+"""NOT_FOUND. The memory exists, and no such merge is in effect."""
 global___ErrorReason = ErrorReason

@@ -27,6 +27,7 @@ class Entity(google.protobuf.message.Message):
     MENTION_COUNT_FIELD_NUMBER: builtins.int
     FIRST_SEEN_FIELD_NUMBER: builtins.int
     LAST_SEEN_FIELD_NUMBER: builtins.int
+    MERGES_FIELD_NUMBER: builtins.int
     id: builtins.str
     """Its id: stable across rebuilds of the derived stores."""
     name: builtins.str
@@ -49,6 +50,10 @@ class Entity(google.protobuf.message.Message):
     def last_seen(self) -> google.protobuf.timestamp_pb2.Timestamp:
         """When it was last mentioned."""
 
+    @property
+    def merges(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___EntityMerge]:
+        """The merges that made other names its aliases."""
+
     def __init__(
         self,
         *,
@@ -59,11 +64,45 @@ class Entity(google.protobuf.message.Message):
         mention_count: builtins.int = ...,
         first_seen: google.protobuf.timestamp_pb2.Timestamp | None = ...,
         last_seen: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        merges: collections.abc.Iterable[global___EntityMerge] | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["first_seen", b"first_seen", "last_seen", b"last_seen"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["aliases", b"aliases", "first_seen", b"first_seen", "id", b"id", "last_seen", b"last_seen", "mention_count", b"mention_count", "name", b"name", "type", b"type"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["aliases", b"aliases", "first_seen", b"first_seen", "id", b"id", "last_seen", b"last_seen", "mention_count", b"mention_count", "merges", b"merges", "name", b"name", "type", b"type"]) -> None: ...
 
 global___Entity = Entity
+
+@typing.final
+class EntityMerge(google.protobuf.message.Message):
+    """A merge that is in effect: of a user, or evident from what was said."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    MERGE_ID_FIELD_NUMBER: builtins.int
+    FROM_ENTITY_ID_FIELD_NUMBER: builtins.int
+    REASON_FIELD_NUMBER: builtins.int
+    DECIDED_AT_FIELD_NUMBER: builtins.int
+    merge_id: builtins.str
+    """Names the merge, for SplitEntity."""
+    from_entity_id: builtins.str
+    """The entity that is an alias now."""
+    reason: builtins.str
+    """Why the two are one."""
+    @property
+    def decided_at(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """Since when; unset where it is evident rather than decided."""
+
+    def __init__(
+        self,
+        *,
+        merge_id: builtins.str = ...,
+        from_entity_id: builtins.str = ...,
+        reason: builtins.str = ...,
+        decided_at: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["decided_at", b"decided_at"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["decided_at", b"decided_at", "from_entity_id", b"from_entity_id", "merge_id", b"merge_id", "reason", b"reason"]) -> None: ...
+
+global___EntityMerge = EntityMerge
 
 @typing.final
 class Mention(google.protobuf.message.Message):
@@ -97,7 +136,9 @@ global___Mention = Mention
 
 @typing.final
 class Triple(google.protobuf.message.Message):
-    """A fact: subject, predicate, object."""
+    """A fact: subject, predicate, object, and a time in which it held. A fact that
+    held twice, as when somebody moves back, is listed once for each time.
+    """
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -147,7 +188,9 @@ class Triple(google.protobuf.message.Message):
 
     @property
     def known_to(self) -> google.protobuf.timestamp_pb2.Timestamp:
-        """Until when it was believed; unset while it is."""
+        """When its end was first recorded, or when it was retracted; unset while it
+        is believed to last. An end still to come counts from when it was recorded.
+        """
 
     @property
     def source_ids(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
@@ -525,7 +568,10 @@ class TripleStatement(google.protobuf.message.Message):
 
     @property
     def source_ids(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
-        """Ids of messages of the memory that it stands on."""
+        """Ids of messages of the memory that it stands on, 1 to 100. Without
+        `valid_from` it holds from the time of the message. Once all of them are
+        forgotten, so is the fact.
+        """
 
     def __init__(
         self,
@@ -610,7 +656,9 @@ class RetractTriplesRequest(google.protobuf.message.Message):
     """The memory's name."""
     @property
     def triple_ids(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
-        """The facts: 1 to 1000, all or none."""
+        """The facts: 1 to 1000, all or none. One that is said again later is
+        believed again.
+        """
 
     def __init__(
         self,

@@ -117,7 +117,7 @@ class KnowledgeServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def SplitEntity(self, request, context):
-        """Undoes a merge.
+        """Undoes a merge, also one that was evident rather than decided.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -46,7 +46,7 @@ class KnowledgeServiceStub:
         seedbed.v1.knowledge_service_pb2.SplitEntityRequest,
         seedbed.v1.knowledge_service_pb2.SplitEntityResponse,
     ]
-    """Undoes a merge."""
+    """Undoes a merge, also one that was evident rather than decided."""
 
     ListTriples: grpc.UnaryUnaryMultiCallable[
         seedbed.v1.knowledge_service_pb2.ListTriplesRequest,
@@ -106,7 +106,7 @@ class KnowledgeServiceAsyncStub:
         seedbed.v1.knowledge_service_pb2.SplitEntityRequest,
         seedbed.v1.knowledge_service_pb2.SplitEntityResponse,
     ]
-    """Undoes a merge."""
+    """Undoes a merge, also one that was evident rather than decided."""
 
     ListTriples: grpc.aio.UnaryUnaryMultiCallable[
         seedbed.v1.knowledge_service_pb2.ListTriplesRequest,
@@ -174,7 +174,7 @@ class KnowledgeServiceServicer(metaclass=abc.ABCMeta):
         request: seedbed.v1.knowledge_service_pb2.SplitEntityRequest,
         context: _ServicerContext,
     ) -> typing.Union[seedbed.v1.knowledge_service_pb2.SplitEntityResponse, collections.abc.Awaitable[seedbed.v1.knowledge_service_pb2.SplitEntityResponse]]:
-        """Undoes a merge."""
+        """Undoes a merge, also one that was evident rather than decided."""
 
     @abc.abstractmethod
     def ListTriples(

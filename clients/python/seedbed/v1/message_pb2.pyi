@@ -262,7 +262,9 @@ class AsOf(google.protobuf.message.Message):
     KNOWN_AT_FIELD_NUMBER: builtins.int
     @property
     def valid_at(self) -> google.protobuf.timestamp_pb2.Timestamp:
-        """World time: facts that held at this moment."""
+        """World time: facts that held at this moment. Messages are not facts: what
+        was said stays said.
+        """
 
     @property
     def known_at(self) -> google.protobuf.timestamp_pb2.Timestamp:

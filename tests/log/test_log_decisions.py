@@ -1,0 +1,96 @@
+"""Decisions in the log: appended, read back as given, and gone with what they stand on."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from seedbed.messages import Message
+from seedbed_server.errors import MemoryNotFoundError, MessageNotFoundError, RequestIdReusedError
+from seedbed_server.log import Log, Merge, Retraction, Split, Statement
+from tests.log.saying import NEW
+
+MARCH = datetime(2026, 3, 1, 12, 30, 0, 250_000, tzinfo=UTC)
+GHENT = Statement("Kestrel", "live in", "Ghent", valid_from=MARCH)
+RAIN = Statement("Zo\u00eb", "like", "rain \U0001f327", negated=True, valid_to=MARCH)
+
+
+@pytest.fixture
+async def log(tmp_path: Path):
+    opened = await Log.open(f"sqlite:///{tmp_path / 'log.db'}")
+    await opened.append(
+        "n", "m", "s", [Message("user", (f"{i}",), id=f"m{i}", time=MARCH) for i in range(3)], create=NEW
+    )
+    yield opened
+    await opened.close()
+
+
+async def contents(log: Log) -> list[object]:
+    record = await log.get("n", "m")
+    return [(decision.content, decision.source) for decision in await log.decisions(record.key)]
+
+
+def holding(folder: Path, word: bytes) -> list[str]:
+    """The files that hold a word."""
+    return [file.name for file in folder.iterdir() if word in file.read_bytes()]
+
+
+async def test_decisions_are_read_back_as_given(log: Log) -> None:
+    """In order, with the newest message then and the time of the source; the record names the newest."""
+    assert (await log.get("n", "m")).decided == 0
+    await log.state("n", "m", [(GHENT, ["m1", "m0"]), (RAIN, ["m2"])])
+    await log.decide("n", "m", Merge("x", "e1", "e2"))
+    await log.decide("n", "m", Split("x"))
+    await log.decide("n", "m", Retraction(("t1", "t2")))
+    expected = [(GHENT, 2), (GHENT, 1), (RAIN, 3), (Merge("x", "e1", "e2"), 0), (Split("x"), 0)]
+    assert await contents(log) == [*expected, (Retraction(("t1", "t2")), 0)]
+    record = await log.get("n", "m")
+    decisions = await log.decisions(record.key)
+    assert record.decided == decisions[-1].id
+    assert [d.id for d in decisions] == sorted({d.id for d in decisions})
+    assert {d.last_seq for d in decisions} == {3}
+    assert [d.said_at for d in decisions] == [MARCH] * 3 + [None] * 3
+    times = [d.recorded_at for d in decisions]
+    assert times == sorted(times)
+    (message,) = (await log.by_seqs(record.key, [3])).values()
+    assert message.recorded_at is not None
+    assert message.recorded_at <= times[0]
+
+
+async def test_statements_are_stored_once_and_whole(log: Log) -> None:
+    """A repeated request stores nothing; another under its id, or one with an unknown source, is refused whole."""
+    for _ in range(2):
+        await log.state("n", "m", [(GHENT, ["m0"])], request_id="r")
+    with pytest.raises(RequestIdReusedError):
+        await log.state("n", "m", [(GHENT, ["m1"])], request_id="r")
+    with pytest.raises(MessageNotFoundError):
+        await log.state("n", "m", [(RAIN, ["m0"]), (RAIN, ["gone"])], request_id="s")
+    with pytest.raises(MemoryNotFoundError):
+        await log.state("n", "other", [(RAIN, ["m0"])])
+    await log.append("n", "m", "s", [Message("user", ("w",))], request_id="w")
+    with pytest.raises(RequestIdReusedError):
+        await log.state("n", "m", [(RAIN, ["m0"])], request_id="w")
+    assert await contents(log) == [(GHENT, 1)]
+
+
+async def test_statements_go_with_their_messages(log: Log, tmp_path: Path) -> None:
+    """One source less, then none, and no byte of it left; a whole clear takes merges too, as does a deletion."""
+    await log.state("n", "m", [(GHENT, ["m0", "m1"]), (RAIN, ["m0"])])
+    await log.decide("n", "m", Merge("x", "e1", "e2"))
+    await log.forget("n", "m", ["m0"])
+    assert await contents(log) == [(GHENT, 2), (Merge("x", "e1", "e2"), 0)]
+    await log.clear("n", "m", session="s")
+    assert await contents(log) == [(Merge("x", "e1", "e2"), 0)]
+    await log.append("n", "m", "s", [Message("user", ("again",), id="m0")])
+    await log.state("n", "m", [(GHENT, ["m0"])])
+    await log.clear("n", "m")
+    assert await contents(log) == []
+    assert log.scrubbed
+    assert holding(tmp_path, b"Ghent") == holding(tmp_path, b"rain") == []
+    await log.append("n", "m", "s", [Message("user", ("again",), id="m0")])
+    await log.state("n", "m", [(GHENT, ["m0"])])
+    key = (await log.get("n", "m")).key
+    await log.delete("n", "m")
+    assert await log.decisions(key) == []

@@ -1,0 +1,205 @@
+"""What users decide about the graph, on the real server: who is one, what holds, and what does not."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+import grpc
+import pytest
+
+from seedbed import KnowledgeGraph, Message, Statement
+from seedbed.client import RemoteMemory
+from seedbed.errors import (
+    EntityNotFoundError,
+    InvalidFieldError,
+    MergeNotFoundError,
+    MessageNotFoundError,
+    RequestIdReusedError,
+    TripleNotFoundError,
+)
+from seedbed.results import KnownEntity, Triple
+from seedbed.v1.admin_service_pb2 import RebuildRequest
+from seedbed.v1.admin_service_pb2_grpc import AdminServiceStub
+from tests.serving import Serving
+
+START = datetime(2026, 1, 10, tzinfo=UTC)
+_names = (f"corrected-{n}" for n in itertools.count())
+
+
+@pytest.fixture
+def memory(ready: Serving) -> RemoteMemory:
+    """A memory of four messages, a day apart, of which nothing is read."""
+    made = ready.client.memory(next(_names), KnowledgeGraph())
+    made.write([Message("user", ("Hm.",), time=START + timedelta(days=n), id=f"m{n}") for n in range(4)])
+    ready.applied(made.name)
+    return made
+
+
+def facts(memory: RemoteMemory, **asked: object) -> set[tuple[str, str, str]]:
+    return {(t.subject, t.predicate, t.object) for t in memory.triples(**asked)}  # type: ignore[arg-type]
+
+
+def said(
+    subject: str,
+    predicate: str,
+    object_: str,
+    *sources: str,
+    valid_from: datetime | None = None,
+    valid_to: datetime | None = None,
+) -> Statement:
+    return Statement(subject, predicate, object_, sources or ("m0",), valid_from=valid_from, valid_to=valid_to)
+
+
+def ids(memory: RemoteMemory) -> dict[str, str]:
+    return {entity.name: entity.id for entity in memory.entities()}
+
+
+def everything(memory: RemoteMemory) -> tuple[list[KnownEntity], list[Triple]]:
+    return list(memory.entities()), list(memory.triples(include_superseded=True))
+
+
+def test_merge_then_split_is_the_identity(memory: RemoteMemory) -> None:
+    """A preview changes nothing; a merge moves facts and names; its split gives back what was there."""
+    memory.add_triples([said("Kestrel", "live in", "Ghent"), said("Windhover", "live in", "Bruges", "m1")])
+    before, by_name = everything(memory), ids(memory)
+    preview = memory.merge(by_name["Kestrel"], by_name["Windhover"], preview=True)
+    assert (preview.merge_id, preview.triples_moved, preview.entity.aliases) == ("", 1, ("Windhover",))
+    assert everything(memory) == before
+    done = memory.merge(by_name["Kestrel"], by_name["Windhover"])
+    assert (done.entity, done.triples_moved) == (memory.entity(by_name["Windhover"]).entity, 1)
+    assert done.entity.merges[0].merge_id == done.merge_id
+    assert "Windhover" not in ids(memory)
+    assert facts(memory) == {("Kestrel", "live in", "Bruges")}  # the later home of the one
+    with pytest.raises(InvalidFieldError) as refused:
+        memory.merge(by_name["Kestrel"], by_name["Windhover"])
+    assert [field.path for field in refused.value.fields] == ["from_entity_id"]
+    assert {entity.name for entity in memory.split(done.merge_id)} == {"Kestrel", "Windhover"}
+    assert everything(memory) == before
+    with pytest.raises(MergeNotFoundError):
+        memory.split(done.merge_id)
+    with pytest.raises(EntityNotFoundError):
+        memory.merge(by_name["Kestrel"], "nobody")
+
+
+def test_added_facts_have_sources_and_times(memory: RemoteMemory) -> None:
+    """Without a time of its own a fact holds from the time of its earliest message; two messages are one fact."""
+    (first,) = memory.add_triples([said("Kestrel", "live in", "Ghent", "m2", "m1")])
+    assert (first.valid_from, first.valid_to) == (START + timedelta(days=1), None)
+    assert first.source_ids == ("m1", "m2")
+    until = START + timedelta(days=400)
+    (second,) = memory.add_triples([said("Kestrel", "live in", "Bruges", valid_from=START - timedelta(days=9))])
+    assert (second.valid_from, second.valid_to) == (START - timedelta(days=9), first.valid_from)
+    (third,) = memory.add_triples([said("Kestrel", "work at", "Acme", valid_from=START, valid_to=until)])
+    assert (third.valid_from, third.valid_to) == (START, until)
+    assert ("Kestrel", "work at", "Acme") in facts(memory, valid_at=until - timedelta(days=1))
+    assert ("Kestrel", "work at", "Acme") not in facts(memory, valid_at=until)
+
+
+def test_a_repeated_request_adds_nothing_twice(memory: RemoteMemory) -> None:
+    """The same request id and facts: the same answer; other facts: refused; all or none."""
+    added = [said("Kestrel", "like", "rain"), said("Kestrel", "like", "wind", "m1")]
+    first = memory.add_triples(added, request_id="once")
+    assert memory.add_triples(added, request_id="once") == first
+    assert len(list(memory.triples())) == 2
+    with pytest.raises(RequestIdReusedError):
+        memory.add_triples(added[:1], request_id="once")
+    with pytest.raises(MessageNotFoundError):
+        memory.add_triples([said("Kestrel", "like", "snow"), said("Kestrel", "like", "hail", "m0", "gone")])
+    assert len(list(memory.triples())) == 2
+
+
+def test_what_is_retracted_is_not_believed_from_then_on(memory: RemoteMemory) -> None:
+    """It ends nothing any more, is listed with the end of its belief, and is there as known before."""
+    (ghent,) = memory.add_triples([said("Kestrel", "live in", "Ghent")])
+    (bruges,) = memory.add_triples([said("Kestrel", "live in", "Bruges", "m1")])
+    before = now()
+    assert memory.retract_triples([bruges.id]) == 1
+    assert facts(memory) == {("Kestrel", "live in", "Ghent")}
+    assert facts(memory, known_at=before) == {("Kestrel", "live in", "Bruges")}
+    listed = {t.object: t for t in memory.triples(include_superseded=True)}
+    assert listed["Bruges"].known_to is not None
+    assert listed["Bruges"].known_to > before
+    assert (listed["Ghent"].valid_to, listed["Ghent"].known_to) == (None, None)
+    assert memory.retract_triples([bruges.id]) == 0
+    with pytest.raises(TripleNotFoundError):
+        memory.retract_triples([ghent.id, "t0"])
+    memory.add_triples([said("Kestrel", "live in", "Bruges", "m2")])
+    assert facts(memory) == {("Kestrel", "live in", "Bruges")}
+
+
+def test_forgetting_a_message_removes_what_only_it_supported(ready: Serving, memory: RemoteMemory) -> None:
+    """Added facts too, from every file; one with another source stands."""
+    canary = "Quetzalcanary"
+    memory.add_triples([said("Kestrel", "own", canary), said("Kestrel", "like", "rain", "m0", "m1")])
+    memory.forget(["m0"])
+    assert [(t.object, t.source_ids) for t in memory.triples(include_superseded=True)] == [("rain", ("m1",))]
+    assert canary not in ids(memory)
+    files = [file for file in (ready.folder / "data").rglob("*") if file.is_file()]
+    assert [file.name for file in files if canary.encode() in file.read_bytes()] == []
+    memory.clear()
+    assert everything(memory) == ([], [])
+
+
+def test_a_rebuild_keeps_every_decision(ready: Serving, memory: RemoteMemory) -> None:
+    """They are in the log, not in what is derived."""
+    memory.add_triples([said("Kestrel", "live in", "Ghent"), said("Windhover", "like", "rain", "m1")])
+    by_name = ids(memory)
+    memory.merge(by_name["Kestrel"], by_name["Windhover"])
+    (rain,) = memory.triples(predicate="like")
+    memory.retract_triples([rain.id])
+    before = everything(memory)
+    with grpc.insecure_channel(ready.address) as channel:
+        AdminServiceStub(channel).Rebuild(RebuildRequest(memory=memory.name, projections=["triples"]))
+    ready.applied(memory.name)
+    assert everything(memory) == before
+
+
+def test_as_of_is_what_was_answered_then(ready: Serving, memory: RemoteMemory) -> None:
+    """At every moment of a history of writes and decisions, for every moment of the world."""
+    worlds = [None, *(START + timedelta(days=n, hours=12) for n in range(-1, 8))]
+    answered: list[tuple[datetime, list[list[Triple]]]] = []
+
+    def at(known_at: datetime | None = None) -> list[list[Triple]]:
+        return [list(memory.triples(valid_at=world, known_at=known_at)) for world in worlds]
+
+    def after(step: Callable[[], object]) -> None:
+        step()
+        ready.applied(memory.name)
+        answered.append((now(), at()))
+
+    after(lambda: memory.add_triples([said("Kestrel", "live in", "Ghent", "m2")]))
+    after(lambda: memory.add_triples([said("Kestrel", "live in", "Bruges")]))
+    text = "I live in Lisbon. I like rain."
+    after(lambda: memory.write([Message("user", (text,), "Maya", time=START + timedelta(days=3))]))
+    after(lambda: memory.merge(ids(memory)["Kestrel"], ids(memory)["Maya"]))
+    (rain,) = memory.triples(predicate="like")
+    after(lambda: memory.retract_triples([rain.id]))
+    after(lambda: memory.split(memory.entity(ids(memory)["Kestrel"]).entity.merges[0].merge_id))
+    for moment, answers in answered:
+        assert at(known_at=moment) == answers
+
+
+def test_a_first_name_is_its_only_bearer_until_somebody_splits_them(ready: Serving) -> None:
+    """Joined by evidence, with a reason; split by a user, and apart from then on."""
+    memory = ready.client.memory(next(_names), KnowledgeGraph())
+    memory.write([Message("user", ("My daughter is Ingrid Okafor. Ingrid was born in Aarhus.",), "Tom", time=START)])
+    ready.applied(memory.name)
+    assert ("Ingrid Okafor", "be born in", "Aarhus") in facts(memory)
+    (ingrid,) = memory.entities(name_prefix="ingrid")
+    (merge,) = ingrid.merges
+    assert (ingrid.aliases, merge.decided_at) == (("Ingrid",), None)
+    assert "first name" in merge.reason
+    memory.split(merge.merge_id)
+    assert {entity.name for entity in memory.entities(name_prefix="ingrid")} == {"Ingrid", "Ingrid Okafor"}
+    assert ("Ingrid", "be born in", "Aarhus") in facts(memory)
+
+
+def now() -> datetime:
+    """A moment after all that was answered, and before what follows."""
+    time.sleep(0.005)
+    moment = datetime.now(UTC)
+    time.sleep(0.005)
+    return moment
