@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from spacy.tokens import Doc, Token
 
@@ -71,6 +72,7 @@ class Scene:
     listener: str
     quoted: frozenset[int]
     relations: list[Relation] = field(default_factory=list)
+    time: datetime | None = None
     referents: dict[int, tuple[Node, ...]] = field(default_factory=dict)
     """Whom a pronoun of the third person stands for, by its token: filled by `references`."""
 

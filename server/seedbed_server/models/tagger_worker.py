@@ -107,7 +107,7 @@ class TaggerWorker:
         spans = [_placed(span, mended, piece.start) for span in names.spans(0)]
         if not piece.said:
             return spans, []
-        scene = Scene(doc, names, turn.speaker, turn.listener, quoted_tokens(doc, mended.text), related)
+        scene = Scene(doc, names, turn.speaker, turn.listener, quoted_tokens(doc, mended.text), related, turn.time)
         return spans, self._triples.of(scene)
 
 

@@ -18,6 +18,7 @@ from .lemmas import Lemmas
 from .phrases import LONGEST_OBJECT, Node, Scene, acts_next, each_of
 from .references import resolve
 from .relations import holder_of
+from .spells import Spell, spells
 from .stance import Stance, is_ironic, is_question, stance_of
 from .turning import about_object, called_by_all, echoed, mutual, respectively
 from .vocabulary import ANNIVERSARIES, ASSISTANTS, DRAFTS, ELIDED, LASTING, LASTS, PAST_STATES, PRAISE, SKILLS, VAGUE_NOUNS, relation
@@ -55,6 +56,7 @@ class Triples:
 
     def _all(self, scene: Scene) -> Iterator[Claim]:
         yield from _relations(scene)
+        dated = spells(scene.doc) if scene.time is not None else {}
         for sentence in scene.doc.sents:
             tokens = list(sentence)
             if is_ironic(sentence):
@@ -63,7 +65,9 @@ class Triples:
                 continue
             for token in tokens:
                 if _may_claim(token):
-                    yield from self._clause(scene, token)
+                    claims = self._clause(scene, token)
+                    spell = dated.get(token.i) if dated else None
+                    yield from claims if spell is None else (_when(claim, spell, token, scene) for claim in claims)
 
     def _clause(self, scene: Scene, verb: Token) -> Iterator[Claim]:
         yield from _own_name(scene, verb)
@@ -261,6 +265,19 @@ def _claim(clause: Clause, said: Said, source: Token) -> Claim:
         subject_type=clause.subject.type,
         object_type=said.node.type,
     )
+
+
+def _when(claim: Claim, spell: Spell, verb: Token, scene: Scene) -> Claim:
+    """The claim with the times of its clause."""
+    if scene.time is None:
+        return claim
+    begin, end = spell.bounds(
+        scene.time,
+        ahead=claim.modality != "asserted",
+        over=claim.predicate.startswith(("used to", "had", "was")),
+        goes_on=verb.tag_ in {"VBN", "VBG", "JJ"} and not claim.predicate.startswith("used to"),
+    )
+    return replace(claim, valid_from=begin, valid_to=end)
 
 
 def _is_denied(subject: Token) -> bool:
