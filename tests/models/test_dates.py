@@ -85,7 +85,9 @@ def test_the_day_is_that_of_utc() -> None:
     assert interval == (datetime(2026, 3, 16, tzinfo=UTC), datetime(2026, 3, 17, tzinfo=UTC))
 
 
-@given(day=st.dates(date(1950, 1, 1), date(2049, 12, 31)), said=st.datetimes(datetime(1990, 1, 1), datetime(2040, 1, 1)))
+@given(
+    day=st.dates(date(1950, 1, 1), date(2049, 12, 31)), said=st.datetimes(datetime(1990, 1, 1), datetime(2040, 1, 1))
+)
 def test_a_full_date_means_that_day_whenever_it_is_said(day: date, said: datetime) -> None:
     """Whatever the order of its parts; `date` is the oracle."""
     for text in (f"{day:%d %B %Y}", f"{day:%B} {day.day}, {day.year}", day.isoformat()):

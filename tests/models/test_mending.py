@@ -49,7 +49,9 @@ def test_names_of_the_conversation_stay(mender: Mender) -> None:
 
 @given(
     words=st.lists(
-        st.sampled_from(["im", "dont", "wfie", "Tom's", "in", "Both", "Ana", "and", "Bo", "btw", ",", "hes", "luca", "é"])
+        st.sampled_from(
+            ["im", "dont", "wfie", "Tom's", "in", "Both", "Ana", "and", "Bo", "btw", ",", "hes", "luca", "é"]
+        )
     )
 )
 def test_words_that_were_not_mended_keep_their_place(mender: Mender, words: list[str]) -> None:

@@ -107,7 +107,8 @@ def is_none(noun: Token) -> bool:
     if noun.dep_ == "conj" and noun.doc[max(noun.left_edge.i - 1, 0)].lower_ == "not":
         return True
     return any(
-        child.i < noun.i and child.lower_ in {"no", "neither", "not"} and child.dep_ in {"det", "preconj", "cc", "neg"} for child in noun.children
+        child.i < noun.i and child.lower_ in {"no", "neither", "not"} and child.dep_ in {"det", "preconj", "cc", "neg"}
+        for child in noun.children
     )
 
 
@@ -126,7 +127,9 @@ def _copula(clause: Clause) -> Iterator[Said]:
         elif child.dep_ == "prep" and child.lower_ in WHEREABOUTS:
             for noun in objects_of(child):
                 node = clause.thing(noun)
-                if node is not None and _is_whereabouts(child.lower_, noun, node, clause.subject, negated=clause.stance.negated):
+                if node is not None and _is_whereabouts(
+                    child.lower_, noun, node, clause.subject, negated=clause.stance.negated
+                ):
                     yield Said(canonical(f"be {child.lower_}"), node, noun)
 
 
@@ -140,8 +143,10 @@ def _is_whereabouts(word: str, noun: Token, node: Node, subject: Node, *, negate
         return node.type == "organisation" or (is_name(noun) and (node.type != "person" or negated))
     named = node.type == "location" or is_name(noun)
     settled = noun.lower_ in INSTITUTIONS
-    return settled if word in {"at", "on"} and not named else word not in {"on", "to"} and (named or settled) or (
-        word == "to" and node.type == "location"
+    return (
+        settled
+        if word in {"at", "on"} and not named
+        else (word not in {"on", "to"} and (named or settled)) or (word == "to" and node.type == "location")
     )
 
 
@@ -173,7 +178,9 @@ def _employer(clause: Clause, calling: Token) -> Iterator[Said]:
             if prep.lower_ == "from":
                 if is_name(noun) and node.type != "organisation":
                     yield Said("be from", node, noun)
-            elif node.type == "organisation" or (prep.lower_ == "at" and (is_name(noun) or noun.lower_ in INSTITUTIONS)):
+            elif node.type == "organisation" or (
+                prep.lower_ == "at" and (is_name(noun) or noun.lower_ in INSTITUTIONS)
+            ):
                 yield Said("work at", node, noun)
 
 

@@ -38,7 +38,7 @@ _month = (
 )
 _day = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?\b"
 _ordinal = r"(?P<day>\d{1,2})(?:st|nd|rd|th)\b"
-_year = r"(?P<year>(?:19|20)\d\d)\b"
+_year = r"(?<![-\d/$€£.])(?P<year>(?:19|20)\d\d)\b"
 _season = r"(?P<season>spring|summer|autumn|fall|winter)\b"
 _weekday = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day\b(?!s)"
 _number = rf"(?P<number>\d{{1,3}}|{'|'.join(sorted(_NUMBERS, key=len, reverse=True))})"
@@ -83,7 +83,8 @@ def _is_bare(text: str, start: int, rule: _Rule, found: re.Match[str]) -> bool:
     """Whether a month or a season stands there without a word that makes a time of it: "she may", "to fall"."""
     if rule not in {_of_month, _of_season} or found.groupdict().get("year") or found["which"]:
         return False
-    return _LEADS.search(text, max(0, start - 12), start) is None
+    lead = _LEADS.search(text, max(0, start - 12), start)
+    return lead is None or (lead[0].lower().startswith("to") and found[0].lower() == "fall")
 
 
 def back(number: int, unit: str, now: datetime) -> datetime:
@@ -151,7 +152,13 @@ def _near(said: _Said, now: datetime, _: bool) -> Interval:
 def _calendar(said: _Said, now: datetime, ahead: bool) -> Interval:
     """Last week, this month, next year, next weekend."""
     which, what = said["which"] or "", said["what"] or ""
-    step = 1 if which in {"next", "the coming", "the following"} else -1 if {"last", "previous", "past"} & set(which.split()) else 0
+    step = (
+        1
+        if which in {"next", "the coming", "the following"}
+        else -1
+        if {"last", "previous", "past"} & set(which.split())
+        else 0
+    )
     if what == "weekend":
         begin = _begin(now, "week") + timedelta(5 + 7 * step)
         return begin, begin + timedelta(2)
@@ -279,7 +286,9 @@ _RULES: tuple[tuple[re.Pattern[str], _Rule], ...] = tuple(
 # All rules as one, so that a text is read once; names of groups may stand in it only once, and are dropped.
 _PATTERN = re.compile(
     r"\b(?:"
-    + "|".join(f"(?P<rule{at}>{re.sub(r'[(][?]P<[a-z0-9]+>', '(', rule.pattern)})" for at, (rule, _) in enumerate(_RULES))
+    + "|".join(
+        f"(?P<rule{at}>{re.sub(r'[(][?]P<[a-z0-9]+>', '(', rule.pattern)})" for at, (rule, _) in enumerate(_RULES)
+    )
     + r")",
     re.IGNORECASE,
 )

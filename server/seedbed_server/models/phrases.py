@@ -120,7 +120,7 @@ class Scene:
         """A name that no recogniser found: a proper noun, an unknown word with a capital, or "Dad"."""
         if not token.tag_.startswith("NN") or not token.text[:1].isupper() or is_vocative(token):
             return None
-        if token.dep_ == "compound" or token.lower_ in TIME_NOUNS | NOT_NAMES and not relation(token.text):
+        if token.dep_ == "compound" or (token.lower_ in TIME_NOUNS | NOT_NAMES and not relation(token.text)):
             return None
         if relation(token.text) is not None:
             bare = holder_of(token) is None and relation(token.text) not in PETS
@@ -135,7 +135,12 @@ class Scene:
     def owned(self, noun: Token) -> Node | None:
         """Somebody's something as the one that acts: "Maya's company"."""
         holder = holder_of(noun)
-        if holder is None or not _is_short_chain(noun) or noun.tag_ not in {"NN", "NNS"} or noun.lower_ in VAGUE_NOUNS | TIME_NOUNS | {"name"}:
+        if (
+            holder is None
+            or not _is_short_chain(noun)
+            or noun.tag_ not in {"NN", "NNS"}
+            or noun.lower_ in VAGUE_NOUNS | TIME_NOUNS | {"name"}
+        ):
             return None
         owner = self.owner(holder)
         words = [] if owner is None else self._words(noun)

@@ -77,9 +77,7 @@ def _referents(scene: Scene, pronoun: Token, seen: _Mentioned) -> tuple[Node, ..
     gender = "m" if word in _HE else "f"
     barred = {node.text for node in _acting_beside(scene, pronoun)}
     fitting = [
-        person
-        for person in seen.people.values()
-        if person.gender in {"", gender} and person.node.text not in barred
+        person for person in seen.people.values() if person.gender in {"", gender} and person.node.text not in barred
     ]
     sure = [person for person in fitting if person.sure] or fitting
     told = [person for person in sure if person.gender == gender]

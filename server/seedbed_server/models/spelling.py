@@ -30,7 +30,7 @@ _VERBS = {
     "quit", "quits", "quitting", "leave", "leaves", "leaving", "left", "join", "joined", "joins", "joining", "named",
     "called", "know", "knows", "known", "said", "says", "told", "think", "thinks", "thought", "thinking", "become",
     "became", "retire", "retired", "retiring", "drive", "drives", "drove", "cook", "cooks", "learn", "learning",
-    "learns", "learned", "drink", "drinks", "eats", "eating", "using", "used", "visited", "promoted", "hired",
+    "learns", "learned", "drink", "drinks", "eats", "eating", "using", "used", "promoted", "hired",
     "fired", "getting", "would", "could", "should", "writes", "reads", "build", "builds", "built", "owns", "owned",
 }  # fmt: skip
 _FUNCTION = {

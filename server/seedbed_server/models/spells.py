@@ -16,7 +16,9 @@ from spacy.tokens import Doc, Token
 
 from .dates import Time, back, count, times
 
-_HINT = re.compile(r"\d|day\b|week|month|year|night|morrow|ago\b|spring|summer|autumn|fall\b|winter|[A-Z][a-z]{2}", re.A)
+_HINT = re.compile(
+    r"\d|day\b|week|month|year|night|morrow|ago\b|spring|summer|autumn|fall\b|winter|[A-Z][a-z]{2}", re.ASCII
+)
 _LEAD = re.compile(
     r"\b(?P<lead>ever since|since|from|starting(?: in| on)?|as of|until|till|through|to|and|between|by|before|after)"
     r"(?:\s+(?:the|about|around|early|late|mid|at least|in|on))*(?P<end>\s+(?:the )?end of)?\s*\Z",

@@ -21,7 +21,19 @@ from .relations import holder_of
 from .spells import Spell, spells
 from .stance import Stance, is_ironic, is_question, stance_of
 from .turning import about_object, called_by_all, echoed, mutual, respectively
-from .vocabulary import ANNIVERSARIES, ASSISTANTS, DRAFTS, ELIDED, LASTING, LASTS, PAST_STATES, PRAISE, SKILLS, VAGUE_NOUNS, relation
+from .vocabulary import (
+    ANNIVERSARIES,
+    ASSISTANTS,
+    DRAFTS,
+    ELIDED,
+    LASTING,
+    LASTS,
+    PAST_STATES,
+    PRAISE,
+    SKILLS,
+    VAGUE_NOUNS,
+    relation,
+)
 
 SURFACE_LIMIT = 300
 """Code points of the longest surface that is kept."""

@@ -147,7 +147,14 @@ PREDICATES = {
 }  # fmt: skip
 """As parsed (lemmas of verb, particle, preposition): canonical. What is not here stays as parsed."""
 
-STATE_CHANGES = {"die": "dead", "pass away": "dead", "pass on": "dead", "pass": "dead", "retire": "retired", "divorce": "divorced"}
+STATE_CHANGES = {
+    "die": "dead",
+    "pass away": "dead",
+    "pass on": "dead",
+    "pass": "dead",
+    "retire": "retired",
+    "divorce": "divorced",
+}
 """Verbs without an object that leave somebody in a state: (Maya's grandmother, be, dead)."""
 
 PAST_STATES = {
@@ -207,7 +214,7 @@ LIKING = {
 """Verbs that take an activity for an object ("love hiking", "quit smoking")."""
 
 SOON = {
-    "move", "relocate", "go", "fly", "travel", "visit", "leave", "marry", "return", "come", "retire", "relocate", "meet", "start", "adopt", "get",
+    "move", "relocate", "go", "fly", "travel", "visit", "leave", "marry", "return", "come", "retire", "meet", "start", "adopt", "get",
     "buy",
 }  # fmt: skip
 """Verbs whose present progressive is an arrangement ("I'm moving to Berlin in May")."""
