@@ -52,7 +52,8 @@ class Case:
 def cases(rows: Sequence[Mapping[str, Any]]) -> Iterator[Case]:
     """Those rows of the specification that name one day or range of days."""
     for row in rows:
-        found, reference = row.get("Results") or (), (row.get("Context") or {}).get("ReferenceDateTime")
+        found: list[Any] = row.get("Results") or []
+        reference = (row.get("Context") or {}).get("ReferenceDateTime")
         if len(found) != 1 or not reference or found[0].get("TypeName") not in KINDS:
             continue
         if any(word in found[0]["Text"].lower().split() for word in EDGES):

@@ -8,33 +8,30 @@ says too little to be kept.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from spacy.tokens import Token
 
+from .clauses import Clause, Said, antecedent, canonical, hanging, is_none, objects_of
+from .copula import copula
 from .lemmas import Lemmas
-from .phrases import LONGEST_OBJECT, Node, Scene, each_of
-from .relations import holder_of, is_name
-from .stance import Stance
+from .phrases import LONGEST_OBJECT, Node, Scene
+from .predicates import PREDICATES, STATE_CHANGES
+from .relations import is_name
+from .trees import each_of
 from .vocabulary import (
     ARGUMENT_PREPOSITIONS,
     DIRECTIONS,
-    DISPOSITIONS,
     DOING,
     IDLE_ACTIVITIES,
-    INSTITUTIONS,
     LASTING,
     LIKING,
     NOT_CLAIMS,
     PLACED,
     PLANNING,
     PRAISE,
-    PREDICATES,
-    STATE_CHANGES,
     STRIVING,
     TIME_NOUNS,
     VAGUE_NOUNS,
-    WHEREABOUTS,
     relation,
 )
 
@@ -44,166 +41,14 @@ _SETTLED = {"work", "live", "study", "up"}
 _OWN_WORDS = {"be", "say", "tell", "look", "wait"}
 
 
-@dataclass(frozen=True, slots=True)
-class Clause:
-    """A verb that claims something, and one of those who act in it."""
-
-    scene: Scene
-    verb: Token
-    lemma: str
-    stance: Stance
-    subject: Node
-
-    @property
-    def base(self) -> str:
-        """The predicate without its preposition: "work", "give up", "can play", "be promoted"."""
-        words = [self.lemma, *(child.lower_ for child in self.verb.children if child.dep_ == "prt")]
-        if self.passive:
-            words[:1] = ["be", self.verb.lower_]
-        return " ".join(["can", *words] if self.stance.ability else words)
-
-    @property
-    def passive(self) -> bool:
-        """Whether the subject is the one to whom it is done."""
-        return is_passive(self.verb)
-
-    def thing(self, token: Token) -> Node | None:
-        """What a phrase of the clause names."""
-        return self.scene.thing(token, self.subject)
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """One thing that a clause says: ``last`` is its last token, ``denied`` a "no" before it."""
-
-    predicate: str
-    node: Node
-    last: Token
-    denied: bool = False
-
-
 def complements(clause: Clause, lemmas: Lemmas) -> Iterator[Said]:
     """All that a clause says of its subject, in the order of the text."""
     if clause.lemma == "be" and not clause.passive:
-        yield from _copula(clause)
+        yield from copula(clause)
     elif clause.passive and clause.verb.lower_ in {"called", "named"}:
         yield from _named(clause)
     else:
         yield from _action(clause, lemmas)
-
-
-def canonical(parsed: str) -> str:
-    """The canonical form of a predicate as parsed."""
-    return PREDICATES.get(parsed, parsed)
-
-
-def is_passive(verb: Token) -> bool:
-    """Whether a verb is in the passive."""
-    return any(child.dep_ == "auxpass" for child in verb.children)
-
-
-def is_none(noun: Token) -> bool:
-    """Whether a noun denies its clause, as in "no siblings", "neither Tom" and "but not beer"."""
-    if noun.dep_ == "conj" and noun.doc[max(noun.left_edge.i - 1, 0)].lower_ == "not":
-        return True
-    return any(
-        child.i < noun.i and child.lower_ in {"no", "neither", "not"} and child.dep_ in {"det", "preconj", "cc", "neg"}
-        for child in noun.children
-    )
-
-
-# --- "is" ----------------------------------------------------------------------
-
-
-def _copula(clause: Clause) -> Iterator[Said]:
-    """What somebody is: "is a nurse", "is vegan", "is allergic to nuts", "is from Rome"."""
-    for child in clause.verb.children:
-        if child.dep_ == "attr" and not child.tag_.startswith("JJ"):
-            for each in each_of(child):
-                yield from _attribute(clause, each)
-        elif child.dep_ in {"acomp", "attr"}:
-            for each in each_of(child):
-                yield from _quality(clause, each)
-        elif child.dep_ == "prep" and child.lower_ in WHEREABOUTS:
-            for noun in objects_of(child):
-                node = clause.thing(noun)
-                if node is not None and _is_whereabouts(
-                    child.lower_, noun, node, clause.subject, negated=clause.stance.negated
-                ):
-                    yield Said(canonical(f"be {child.lower_}"), node, noun)
-
-
-def _is_whereabouts(word: str, noun: Token, node: Node, subject: Node, *, negated: bool) -> bool:
-    """Whether a preposition after "is" leads to where somebody is, belongs or comes from."""
-    if word in {"from", "into"} or (word == "in" and subject.type == "other"):
-        return True
-    if word in {"near", "outside"}:
-        return is_name(noun) or node.type == "location"
-    if word == "with":
-        return node.type == "organisation" or (is_name(noun) and (node.type != "person" or negated))
-    named = node.type == "location" or is_name(noun)
-    settled = noun.lower_ in INSTITUTIONS
-    return (
-        settled
-        if word in {"at", "on"} and not named
-        else (word not in {"on", "to"} and (named or settled)) or (word == "to" and node.type == "location")
-    )
-
-
-def _attribute(clause: Clause, noun: Token) -> Iterator[Said]:
-    """A calling or a kind; no opinion, and no relative (that is a relation)."""
-    if not noun.tag_.startswith("N") or (relation(noun.text) is not None and holder_of(noun) is not None):
-        return
-    if noun.lower_ == "fan":
-        liked = [each for prep in noun.children if prep.lower_ == "of" for each in objects_of(prep)]
-        yield from (Said("like", node, each) for each in liked if (node := clause.thing(each)) is not None)
-        return
-    if {token.lower_ for token in noun.lefts} & PRAISE or noun.lower_ in PRAISE:
-        return
-    if any(token.tag_ in {"JJS", "PRP$", "WP", "WDT"} for token in noun.lefts):
-        return
-    node = clause.thing(noun)
-    if node is None or (node.type == "person" and noun.dep_ == "conj"):
-        return
-    yield Said("be", node, noun, is_none(noun))
-    yield from _employer(clause, noun)
-
-
-def _employer(clause: Clause, calling: Token) -> Iterator[Said]:
-    """Whom one with a calling works for, and where one is from: "an engineer at Siemens", "a postman from Galway"."""
-    for prep in _hanging(calling):
-        for noun in objects_of(prep) if prep.lower_ in {"at", "for", "with", "from"} else ():
-            if (node := clause.thing(noun)) is None:
-                continue
-            if prep.lower_ == "from":
-                if is_name(noun) and node.type != "organisation":
-                    yield Said("be from", node, noun)
-            elif node.type == "organisation" or (
-                prep.lower_ == "at" and (is_name(noun) or noun.lower_ in INSTITUTIONS)
-            ):
-                yield Said("work at", node, noun)
-
-
-def _quality(clause: Clause, adjective: Token) -> Iterator[Said]:
-    """A lasting property, alone or with what it is about."""
-    word = adjective.lower_
-    preps = [child for child in adjective.children if child.dep_ == "prep"]
-    for prep in preps if word in DISPOSITIONS else ():
-        for noun in objects_of(prep) if prep.lower_ in {"to", "of", "in", "with", "from", "on", "at", "about"} else ():
-            if (node := clause.thing(noun)) is not None:
-                yield Said(canonical(f"be {word} {prep.lower_}"), node, noun)
-    name = clause.scene.names.at(adjective)
-    if name is not None and name.type == "organisation":
-        yield Said("be", Node(name.text(clause.scene.doc), name.type), adjective)
-    elif word in LASTING and not preps:
-        yield Said("be", Node(word, "other"), adjective)
-    elif word == "old" and (age := _age(adjective)):
-        yield Said("be", Node(f"{age} years old", "other"), adjective)
-
-
-def _age(adjective: Token) -> str:
-    years = next((child for child in adjective.children if child.lower_ in {"years", "year"}), None)
-    return next((child.text for child in years.children if child.dep_ == "nummod"), "") if years else ""
 
 
 def _named(clause: Clause) -> Iterator[Said]:
@@ -213,9 +58,6 @@ def _named(clause: Clause) -> Iterator[Said]:
         node = clause.thing(child) if child.dep_ == "oprd" and is_name(child) else None
         if node is not None and not any(relation(subject.text) for subject in subjects):
             yield Said("be called", node, child)
-
-
-# --- everything else that one does ---------------------------------------------
 
 
 def _action(clause: Clause, lemmas: Lemmas) -> Iterator[Said]:
@@ -245,7 +87,7 @@ def _action(clause: Clause, lemmas: Lemmas) -> Iterator[Said]:
     for prep in preps:
         yield from _around(clause, prep, objects)
     for noun in objects:
-        for prep in _hanging(noun):
+        for prep in hanging(noun):
             yield from _around(clause, prep, [noun])
 
 
@@ -253,13 +95,8 @@ def _stands_for_more(clause: Clause, noun: Token, preps: list[Token]) -> bool:
     """Whether object and preposition are one predicate: "got a job at" is "work at", and no getting."""
     return any(
         f"{clause.base} {noun.lower_} {prep.lower_}" in PREDICATES and any(map(clause.thing, objects_of(prep)))
-        for prep in (*preps, *_hanging(noun))
+        for prep in (*preps, *hanging(noun))
     )
-
-
-def _hanging(noun: Token) -> list[Token]:
-    """The prepositions that hang on a noun, save the "of" that is part of its phrase."""
-    return [child for child in noun.children if child.dep_ == "prep" and child.lower_ != "of"]
 
 
 def _state(clause: Clause) -> str | None:
@@ -344,7 +181,7 @@ def _led_to(clause: Clause, word: str, node: Node) -> str:
 
 def _chained(clause: Clause, noun: Token) -> Iterator[Said]:
     """A name in a phrase that hangs on the first: "work as a nurse at Siemens"."""
-    for prep in _hanging(noun):
+    for prep in hanging(noun):
         for inner in objects_of(prep) if prep.lower_ in {"in", "at", "with"} else ():
             node = clause.thing(inner)
             if node is not None and node.type != "other":
@@ -384,18 +221,3 @@ def _activity(verb: Token, scene: Scene) -> str:
             words += [child.lower_, noun] if noun else []
     text = " ".join(words)
     return text if len(text.split()) <= LONGEST_OBJECT else ""
-
-
-# --- reading the tree ------------------------------------------------------------
-
-
-def objects_of(prep: Token) -> Iterator[Token]:
-    """The nouns that a preposition leads to."""
-    for child in prep.children:
-        if child.dep_ == "pobj":
-            yield from each_of(child)
-
-
-def antecedent(noun: Token, verb: Token) -> Token:
-    """The noun for which "who", "which" or "that" stands."""
-    return verb.head if verb.dep_ == "relcl" and noun.tag_ in {"WP", "WDT"} else noun

@@ -149,7 +149,7 @@ def _near(said: _Said, now: datetime, _: bool) -> Interval:
     return _span(_begin(now, "day") + timedelta(days), "day")
 
 
-def _calendar(said: _Said, now: datetime, ahead: bool) -> Interval:
+def _calendar(said: _Said, now: datetime, _: bool) -> Interval:
     """Last week, this month, next year, next weekend."""
     which, what = said["which"] or "", said["what"] or ""
     step = (

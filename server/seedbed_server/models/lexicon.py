@@ -34,9 +34,10 @@ class Lexicon:
         ) | frozenset(nlp.Defaults.stop_words)
         self._rules = [(old, new) for kind in _CLASSES for old, new in rules.get(kind, ()) if old]
         self.knows = lru_cache(maxsize=20_000)(self._look_up)
+        tokenizer: Any = nlp.tokenizer
         for word in (each for each in (*KIN, *PEOPLE) if "-" in each):
             for form in (word, word.capitalize()):
-                nlp.tokenizer.add_special_case(form, [{ORTH: form}])  # "mother-in-law" is no mother
+                tokenizer.add_special_case(form, [{ORTH: form}])  # "mother-in-law" is no mother
         nlp.vocab.add_flag(lambda word: self.knows(word.lower()), _WORD)
 
     def _look_up(self, word: str) -> bool:
@@ -48,4 +49,4 @@ class Lexicon:
 
 def is_word(token: Token) -> bool:
     """Whether a token is an English word, and so no name unless it is written or tagged as one."""
-    return bool(token.check_flag(_WORD))
+    return bool(token.check_flag(_WORD))  # type: ignore[attr-defined]  # the stubs lack it

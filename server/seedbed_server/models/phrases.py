@@ -7,7 +7,6 @@ other pronoun is nobody we know, and never becomes an end. "My sister" is
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -17,13 +16,12 @@ from spacy.tokens import Doc, Token
 from .entities import Name, Names
 from .lexicon import is_word
 from .relations import Relation, holder_of
+from .trees import is_joined, is_short_chain, is_vocative, parts_of, stands_before
 from .vocabulary import KIN, NOT_NAMES, PARTITIVES, PETS, TIME_NOUNS, VAGUE_NOUNS, relation
 
 LONGEST_OBJECT = 6
 """Words of the longest object; a longer phrase is no name for anything."""
 
-LONGEST_CHAIN = 4
-"""Nouns of the longest chain of owners that is followed: "my sister's husband's boss"."""
 
 _FIRST = {"i", "me", "myself", "mine", "we", "us", "ourselves", "i'm", "im"}
 _SECOND = {"you", "yourself", "u", "ya", "yourselves"}
@@ -51,7 +49,6 @@ _NOT_NOUNS = {
 }
 _MODIFIERS = {"amod", "compound", "nummod", "nmod", "quantmod", "poss", "case", "advmod", "npadvmod", "punct"}
 _DROPPED_TAGS = {"DT", "PDT", "PRP$", "WP$", "WDT", "_SP", "UH"}
-_QUOTE = re.compile("[\"“”«»]|``|''")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +109,7 @@ class Scene:
     def named(self, name: Name) -> Node:
         """A name without the word for what it names: "Mirci" of "cat Mirci"."""
         first = name.first
-        while first < name.last and _stands_before(self.doc[first]):
+        while first < name.last and stands_before(self.doc[first]):
             first += 1
         return Node(self.doc[first : name.last + 1].text, name.type)
 
@@ -137,7 +134,7 @@ class Scene:
         holder = holder_of(noun)
         if (
             holder is None
-            or not _is_short_chain(noun)
+            or not is_short_chain(noun)
             or noun.tag_ not in {"NN", "NNS"}
             or noun.lower_ in VAGUE_NOUNS | TIME_NOUNS | {"name"}
         ):
@@ -156,7 +153,7 @@ class Scene:
 
     def relative(self, noun: Token) -> Node | None:
         """As in "Maya's sister" for "my sister", or the name that stands beside it; None for other nouns."""
-        if not noun.tag_.startswith("NN") or relation(noun.text) is None or not _is_short_chain(noun):
+        if not noun.tag_.startswith("NN") or relation(noun.text) is None or not is_short_chain(noun):
             return None
         for found in self.relations:
             if found.noun == noun and not found.negated and (name := self.names.at(found.name)):
@@ -190,13 +187,11 @@ class Scene:
             return None if is_vocative(token) else self.named(name)
         if relation(token.text) is not None and (holder := holder_of(token)) is not None:
             found = self.relative(token)
-            if found is None and (holder.tag_ == "PRP$" or holder.i in self.quoted):
-                return None
-            if found is not None:
+            if found is not None or holder.tag_ == "PRP$" or holder.i in self.quoted:
                 return found
         if any(child.dep_ == "compound" and relation(child.text) for child in token.lefts) and holder_of(token):
             return None  # "my sister elena", written low: whose name it is cannot be told from a word for a thing
-        if token.lower_ in PARTITIVES and (whole := next(_parts_of(token), None)) is not None:
+        if token.lower_ in PARTITIVES and (whole := next(parts_of(token), None)) is not None:
             return self.thing(whole, subject)
         text = self.phrase(token, subject)
         return Node(text, "other") if text else None
@@ -239,99 +234,11 @@ class Scene:
                 continue
             if child.tag_ in {"VB", "VBP", "VBZ", "VBD"} or (child.dep_ == "punct" and child.text != "-"):
                 continue
-            if _is_joined(child):
+            if is_joined(child):
                 continue
             yield from (token for token in child.subtree if token.tag_ not in _DROPPED_TAGS)
-
-
-def is_vocative(token: Token) -> bool:
-    """Whether a name is called, not spoken of: "thanks, Elena!"."""
-    doc = token.doc
-    first, last = token.i, token.i
-    while first > 0 and doc[first - 1].dep_ == "compound" and doc[first - 1].head == token:
-        first -= 1
-    before = doc[first - 1].text if first > 0 else ""
-    after = doc[last + 1].text if last + 1 < len(doc) else "."
-    if token.dep_ in {"appos", "conj"}:
-        return False
-    return (before == "," and after in {".", "!", "?", ",", "…", "..."} and not token.conjuncts) or (
-        token.dep_ in {"npadvmod", "intj", "vocative"}
-    )
 
 
 def _is_adjective(token: Token) -> bool:
     """Whether a token of a nationality or faith describes another: "Italian" in "Italian food"."""
     return token.dep_ in {"amod", "compound", "nmod"}
-
-
-def acts_next(noun: Token) -> Token | None:
-    """The verb right behind a joined noun that has no other subject: "I have a dog and my mother HAS a cat"."""
-    if noun.i + 1 >= len(noun.doc) or noun.dep_ != "conj":
-        return None
-    verb = noun.doc[noun.i + 1]
-    if verb.tag_ not in {"VBZ", "VBP", "VBD"} or verb.dep_ != "conj":
-        return None
-    return None if any(child.dep_ in {"nsubj", "nsubjpass"} for child in verb.children) else verb
-
-
-def _is_short_chain(noun: Token) -> bool:
-    """Whether few stand between a thing and its last owner: who gets lost on the way is nobody we know."""
-    for _ in range(LONGEST_CHAIN):
-        holder = holder_of(noun)
-        if holder is None:
-            return True
-        noun = holder
-    return False
-
-
-def _stands_before(word: Token) -> bool:
-    """Whether the first word of a name is none of it: "cat" Mirci, "Tell" Mia."""
-    if word.is_lower:
-        return relation(word.text) is not None
-    return bool(word.is_sent_start) and word.tag_ in {"VB", "VBP"} and is_word(word)
-
-
-def _is_joined(child: Token) -> bool:
-    """Whether what was parsed as a modifier is the first of two that "and" joins."""
-    if child.dep_ not in {"nmod", "amod"} or not child.tag_.startswith("NN"):
-        return False
-    return bool(child.conjuncts) or any(each.dep_ == "cc" for each in child.children)
-
-
-def _parts_of(noun: Token) -> Iterator[Token]:
-    """What there is some of: "French" of "a bit of French"."""
-    for prep in noun.children:
-        if prep.dep_ == "prep" and prep.lower_ == "of":
-            yield from (child for child in prep.children if child.dep_ == "pobj")
-
-
-def each_of(token: Token) -> Iterator[Token]:
-    """A noun and what is joined to it by "and" or "or", without verbs."""
-    for child in token.lefts:
-        # "bouldering and crime novels", parsed as the modifier of the novels
-        if _is_joined(child):
-            yield child
-            if child.tag_ == "NNP" and token.tag_ == "NN" and child.conjuncts:
-                return  # "in Rome and fishes cod": what the rest is cannot be told
-    yield token
-    for child in token.children:
-        if child.dep_ == "conj" and not child.tag_.startswith("VB") and child.tag_ not in {"RB", "IN"}:
-            if acts_next(child) is None:
-                yield from each_of(child)
-
-
-def quoted_tokens(doc: Doc, text: str) -> frozenset[int]:
-    """The tokens between double quotation marks: their "I" is somebody else."""
-    if not _QUOTE.search(text):
-        return frozenset()
-    inside: set[int] = set()
-    opened: int | None = None
-    for token in doc:
-        if token.text not in {'"', "“", "”", "``", "''", "«", "»"}:
-            continue
-        if opened is None:
-            opened = token.i
-        else:
-            inside.update(range(opened, token.i))
-            opened = None
-    return frozenset(inside)

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 
 from spacy.tokens import Token
 
-from .phrases import Node, Scene, is_vocative
+from .phrases import Node, Scene
 from .relations import holder_of
+from .trees import is_vocative
 from .vocabulary import FEMALE, MALE, PLURAL_KIN, TIME_NOUNS, relation
 
 _HE = {"he", "him", "his", "himself"}
@@ -100,7 +101,7 @@ def _acting_beside(scene: Scene, pronoun: Token) -> Iterator[Node]:
 
 def _note(scene: Scene, token: Token, seen: _Mentioned) -> None:
     """Remembers a noun, if it is somebody or something that a pronoun may stand for."""
-    nodes = [node for node in _people(scene, token) if node.text not in {scene.speaker}]
+    nodes = [node for node in _people(scene, token) if node.text != scene.speaker]
     if nodes and relation(token.text) in PLURAL_KIN:
         seen.groups[(nodes[0].text,)] = (nodes[0],)
         return
@@ -127,7 +128,7 @@ def _people(scene: Scene, token: Token) -> list[Node]:
     if not described and holder_of(token) is not None:
         return []
     name = scene.names.at(token)
-    if name is not None and name.type == "location" and token.dep_ == "pobj":
+    if name is not None and name.type == "location" and token.dep_ in {"pobj", "dobj"}:
         return []
     return [node for node in scene.agents(token) if node.type in _PEOPLE]
 

@@ -72,7 +72,7 @@ def _readings(noun: Token) -> Iterator[tuple[Token, Token, bool]]:
 
 
 def _following(noun: Token) -> Token | None:
-    """The last token of a name right behind a noun, or between commas, however it was parsed: "my boss, Mr. Li, ..."."""
+    """The last token of a name right behind a noun, or between commas: "my boss, Mr. Li, ..."; parses often miss it."""
     doc, at = noun.doc, noun.i + 1
     enclosed = at < len(doc) and doc[at].text == ","
     first = at = at + enclosed

@@ -13,9 +13,11 @@ CONTRACTIONS = {
     "ur": "your", "bf": "boyfriend", "gf": "girlfriend", "bday": "birthday", "teh": "the", "hte": "the", "adn": "and",
     "nad": "and", "fo": "of", "ot": "to", "wsa": "was", "si": "is", "ym": "my", "hsa": "has", "owrk": "work",
     "owrks": "works", "ahve": "have", "ehr": "her", "hsi": "his", "fro": "for", "thier": "their", "cuz": "because",
-    "bc": "because", "coz": "because", "w/": "with", "hav": "have", "liv": "live", "wrk": "work", "luv": "love", "abt": "about", "frm": "from", "wrok": "work",
+    "bc": "because", "coz": "because", "w/": "with", "hav": "have", "liv": "live", "wrk": "work", "luv": "love",
+    "abt": "about", "frm": "from", "wrok": "work",
     "wroks": "works", "agian": "again", "alot": "a lot", "aswell": "as well", "tho": "though", "rly": "really",
-    "ppl": "people", "tmrw": "tomorrow", "yr": "year", "yrs": "years", "thx": "thanks", "evry": "every", "thru": "through",
+    "ppl": "people", "tmrw": "tomorrow", "yr": "year", "yrs": "years", "thx": "thanks", "evry": "every", "thru":
+    "through",
 }  # fmt: skip
 """Words typed without their apostrophe, short slips and chat's short forms, in lower case: as meant."""
 
@@ -42,14 +44,16 @@ _FUNCTION = {
     "december", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "your", "mine",
     "favorite", "favourite", "allergic", "birthday", "engineer", "nurse", "restaurant", "apartment", "company",
     "school", "university", "hospital", "language", "languages", "chocolate", "vegetarian", "vegan", "different",
-    "together", "people", "believe", "believes", "friend", "cheese", "doctor", "teacher", "lawyer", "student", "breakfast",
+    "together", "people", "believe", "believes", "friend", "cheese", "doctor", "teacher", "lawyer", "student",
+    "breakfast",
     "dinner", "chicken", "vegetables", "strawberries", "tomatoes", "potatoes", "running", "swimming", "reading",
     "cooking", "hiking", "football", "tennis", "basketball", "violin", "french", "spanish", "german", "italian",
     "chinese", "english", "house", "flat", "garden", "kitchen", "library", "business", "college", "country", "village",
     "holiday", "vacation", "wedding", "family", "brown", "green", "little", "small", "first", "second", "third",
     "three", "four", "five", "seven", "eight", "twenty", "hundred", "near", "beach", "mountain", "mountains", "music",
     "movies", "books", "painting", "dancing", "exam", "appointment", "surgery", "diabetes", "gluten", "lactose",
-    "intolerant", "married", "pregnant", "retired", "single", "happy", "terrible", "awful", "amazing", "beautiful", "remember", "shellfish", "peanuts", "coffee", "guitar", "piano", "definitely",
+    "intolerant", "married", "pregnant", "retired", "single", "happy", "terrible", "awful", "amazing", "beautiful",
+    "remember", "shellfish", "peanuts", "coffee", "guitar", "piano", "definitely",
 }  # fmt: skip
 
 RESTED_ON = tuple(sorted({*KIN, *PETS, *PEOPLE, *_VERBS, *_FUNCTION, *DISPOSITIONS}))

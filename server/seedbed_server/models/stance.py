@@ -220,26 +220,35 @@ def _reported(verb: Token, own: Stance, lemmas: Lemmas, depth: int) -> Stance | 
     head = verb.head
     if not head.tag_.startswith("VB"):
         return own if head.lower_ in _MOVED else None
-    if any(token.text in {":", "-", "–", "—"} for token in verb.doc[head.i : verb.i]):
-        return own  # "Got it: you live in Rome"
-    if head.i > verb.i and any(child.lower_ in {"would", "d"} for child in head.lefts):
-        return own  # "I lived in Rome, would you believe"
-    outer = stance_of(head, lemmas, depth + 1)
-    if outer is None:
-        return None
+    outer = own if _stands_apart(verb, head) else stance_of(head, lemmas, depth + 1)
+    if outer is None or outer is own:
+        return outer
     lemma = lemmas.of(head)
     if lemma in SUPPOSING:
-        if not any(child.dep_ in {"nsubj", "nsubjpass"} for child in head.children):
-            return None  # "Suppose Tom lived here"
-        return replace(own, negated=own.negated != outer.negated, modality="possible")
+        supposed = replace(own, negated=own.negated != outer.negated, modality="possible")
+        return supposed if _has_subject(head) else None  # "Suppose Tom lived here"
     if outer.negated or outer.modality != "asserted":
         return None
     felt = {child.lower_ for child in head.children if child.dep_ == "acomp"}
     if lemma == "be" and felt and not felt <= _MOVED | {"true"}:
         return replace(own, modality="possible") if felt <= {"sure", "certain"} else None
     # The second: "..., I heard", and clauses that a comma joins.
-    spliced = any(token.text == "," for token in verb.doc[verb.i : head.i]) and head.i > verb.i
-    return own if lemma in REPORTING or spliced or (head.i > verb.i and head.tag_ != "VBN") else None
+    return own if lemma in REPORTING or _is_spliced(verb, head) else None
+
+
+def _stands_apart(verb: Token, head: Token) -> bool:
+    """As in "Got it: you live in Rome" and "I lived in Rome, would you believe"."""
+    if any(token.text in {":", "-", "\u2013", "\u2014"} for token in verb.doc[head.i : verb.i]):
+        return True
+    return head.i > verb.i and any(child.lower_ in {"would", "d"} for child in head.lefts)
+
+
+def _is_spliced(verb: Token, head: Token) -> bool:
+    return head.i > verb.i and (head.tag_ != "VBN" or any(token.text == "," for token in verb.doc[verb.i : head.i]))
+
+
+def _has_subject(verb: Token) -> bool:
+    return any(child.dep_ in {"nsubj", "nsubjpass"} for child in verb.children)
 
 
 def _considered(verb: Token, own: Stance, lemmas: Lemmas, depth: int) -> Stance | None:

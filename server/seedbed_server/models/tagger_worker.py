@@ -22,9 +22,10 @@ from .entities import find_names
 from .lemmas import Lemmas
 from .lexicon import Lexicon
 from .mending import Mended, Mender
-from .phrases import Scene, quoted_tokens
+from .phrases import Scene
 from .reading import Piece, pieces
 from .relations import relations
+from .trees import quoted_tokens
 from .triples import Triples
 
 logger = logging.getLogger(__name__)

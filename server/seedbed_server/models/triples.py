@@ -7,36 +7,24 @@ graph with few claims that hold is worth more than one with many.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from spacy.tokens import Token
 
-from .complements import Clause, Said, antecedent, complements, is_none, is_passive, objects_of
+from .claiming import claim_of, dated_by
+from .clauses import Clause, Said, antecedent, is_passive
+from .complements import complements
 from .contract import Claim
 from .lemmas import Lemmas
-from .phrases import LONGEST_OBJECT, Node, Scene, acts_next, each_of
+from .owning import own_name, owned_subject, owned_value
+from .phrases import Node, Scene
 from .references import resolve
-from .relations import holder_of
-from .spells import Spell, spells
+from .spells import spells
 from .stance import Stance, is_ironic, is_question, stance_of
+from .trees import acts_next, each_of
 from .turning import about_object, called_by_all, echoed, mutual, respectively
-from .vocabulary import (
-    ANNIVERSARIES,
-    ASSISTANTS,
-    DRAFTS,
-    ELIDED,
-    LASTING,
-    LASTS,
-    PAST_STATES,
-    PRAISE,
-    SKILLS,
-    VAGUE_NOUNS,
-    relation,
-)
-
-SURFACE_LIMIT = 300
-"""Code points of the longest surface that is kept."""
+from .vocabulary import ASSISTANTS, DRAFTS, ELIDED, SKILLS
 
 CLAIMS_LIMIT = 200
 """Claims of one piece that are kept: more is a list, or noise."""
@@ -44,7 +32,6 @@ CLAIMS_LIMIT = 200
 STATES = {"live", "work", "study", "be", "have", "own"}
 """Verbs whose past tense says that it is over."""
 
-_IS = {"is", "'s", "are", "was"}
 _SUBJECTS = {"nsubj", "nsubjpass"}
 
 
@@ -79,11 +66,11 @@ class Triples:
                 if _may_claim(token):
                     claims = self._clause(scene, token)
                     spell = dated.get(token.i) if dated else None
-                    yield from claims if spell is None else (_when(claim, spell, token, scene) for claim in claims)
+                    yield from claims if spell is None else (dated_by(claim, spell, token, scene) for claim in claims)
 
     def _clause(self, scene: Scene, verb: Token) -> Iterator[Claim]:
-        yield from _own_name(scene, verb)
-        owned = _owned_subject(verb)
+        yield from own_name(scene, verb)
+        owned = owned_subject(verb)
         subjects = [] if owned is not None else list(self._subjects(scene, verb))
         if not subjects and owned is None:
             return
@@ -91,37 +78,38 @@ class Triples:
         if stance is None:
             return
         if owned is not None:
-            yield from _owned(scene, verb, owned, stance)
+            yield from owned_value(scene, verb, owned, stance)
             return
-        said_before = echoed(verb, self._lemmas)
         if _is_edit(scene, verb):
             return
-        if said_before is not None:
-            verb, denied = said_before
+        if (before := echoed(verb, self._lemmas)) is not None:
+            verb, denied = before
             repeated = stance_of(verb, self._lemmas)
-            if repeated is None:
-                return
-            stance = replace(repeated, negated=denied)
+            stance = replace(repeated, negated=denied) if repeated is not None else None
         lemma = self._lemma(verb)
-        if stance.ability and lemma not in SKILLS:
+        if stance is None or (stance.ability and lemma not in SKILLS):
             return
         if lemma not in STATES:
             stance = replace(stance, past=False)
+        yield from self._said(Clause(scene, verb, lemma, stance, subjects[0][0]), subjects)
+
+    def _said(self, shared: Clause, subjects: Sequence[tuple[Node, Token]]) -> Iterator[Claim]:
+        """What a clause says of each of its subjects, or of its object."""
+        verb = shared.verb
         whose = respectively(verb, subjects)
         for subject, source in subjects:
-            clause = Clause(scene, verb, lemma, stance, subject)
+            clause = replace(shared, subject=subject)
             turned = list(about_object(clause))
             for other, said in turned:
-                yield _claim(replace(clause, subject=other), said, source)
-            if turned:
-                continue
-            if (joined := mutual(clause, [node for node, _ in subjects if node != subject])) is not None:
-                if subject == subjects[0][0]:
-                    yield _claim(clause, joined, source)
+                yield claim_of(replace(clause, subject=other), said, source)
+            joined = None if turned else mutual(clause, [node for node, _ in subjects if node != subject])
+            if joined is not None and subject == subjects[0][0]:
+                yield claim_of(clause, joined, source)
+            if turned or joined is not None:
                 continue
             for said in complements(clause, self._lemmas):
                 if whose is None or whose.get(said.last.i, subject) == subject:
-                    yield _claim(clause, said, source)
+                    yield claim_of(clause, said, source)
 
     def _lemma(self, verb: Token) -> str:
         """The verb's lemma; "have got" is "have"."""
@@ -141,7 +129,7 @@ class Triples:
             own = [verb.nbor(-1)]
             yield from ((node, own[0]) for node in scene.agents(own[0]))
         if own and not any(scene.agents(each) for each in own):
-            yield from called_by_all(scene, verb, self._lemmas)
+            yield from called_by_all(verb, self._lemmas)
             if _is_placed(verb, self._lemmas):
                 yield from ((node, each) for each in own if (node := scene.located(each)) is not None)
         if own or any(child.dep_ == "expl" for child in verb.children):
@@ -205,107 +193,4 @@ def _relations(scene: Scene) -> Iterator[Claim]:
             continue
         clause = Clause(scene, found.noun, "", Stance(negated=found.negated), owner)
         said = Said(found.predicate, scene.named(name), found.name)
-        yield _claim(clause, said, found.holder)
-
-
-def _own_name(scene: Scene, verb: Token) -> Iterator[Claim]:
-    """(Maya, be called, May) of "my name is May"; the name of a relative is a relation."""
-    subject = next((child for child in verb.children if child.dep_ == "nsubj" and child.lower_ == "name"), None)
-    holder = holder_of(subject) if subject is not None else None
-    owner = scene.person(holder) if holder is not None and verb.lower_ in _IS else None
-    for child in verb.children if owner is not None else ():
-        if child.dep_ == "attr" and (name := scene.agent(child)) is not None and owner is not None:
-            yield _claim(Clause(scene, verb, "", Stance(), owner), Said("be called", name, child), child)
-
-
-def _owned_subject(verb: Token) -> Token | None:
-    """The "color" of "my favorite color is blue"; None where a person is the subject."""
-    if verb.lower_ not in _IS or is_passive(verb):
-        return None
-    subject = next((child for child in verb.children if child.dep_ == "nsubj"), None)
-    if subject is None or holder_of(subject) is None or subject.tag_ not in {"NN", "NNS"}:
-        return None
-    alone = not any(child.dep_ == "compound" for child in subject.lefts)  # "phone number" is not vague
-    dated = subject.lower_ in ANNIVERSARIES and any(child.lower_ in {"on", "in"} for child in verb.rights)
-    if not dated and not any(child.dep_ in {"attr", "acomp"} for child in verb.children):
-        return None
-    return None if relation(subject.text) or (alone and subject.lower_ in VAGUE_NOUNS | {"name"}) else subject
-
-
-def _owned(scene: Scene, verb: Token, noun: Token, stance: Stance) -> Iterator[Claim]:
-    """(Maya, favorite color, blue): what somebody's something is."""
-    holder = holder_of(noun)
-    owner = scene.owner(holder) if holder is not None else None
-    words = [child.lower_ for child in noun.lefts if child.dep_ in {"amod", "compound"}]
-    if owner is None or len(words) > 2:
-        return
-    predicate = " ".join([*words, noun.lower_]).replace("favourite", "favorite")
-    clause = Clause(scene, verb, "", stance, owner)
-    for child in verb.children:
-        for each in each_of(child) if child.dep_ in {"attr", "acomp"} else ():
-            if (node := _value(clause, each, adjective=child.dep_ == "acomp")) is not None:
-                yield _claim(clause, Said(predicate, node, each), noun)
-        if child.dep_ == "prep" and child.lower_ in {"on", "in"} and noun.lower_ in ANNIVERSARIES:
-            for day in objects_of(child):
-                words = scene.doc[day.left_edge.i : day.right_edge.i + 1].text.removeprefix("the ")
-                yield _claim(clause, Said(predicate, Node(words, "date"), day.right_edge), noun)
-
-
-def _value(clause: Clause, token: Token, *, adjective: bool) -> Node | None:
-    """What something is: a name, a date, a lasting property, or a plain phrase."""
-    name = clause.scene.names.at(token)
-    if name is not None:
-        return clause.scene.named(name)
-    if adjective:
-        return Node(token.lower_, "other") if token.lower_ in LASTING else None
-    return None if {left.lower_ for left in token.lefts} & PRAISE else clause.thing(token)
-
-
-def _claim(clause: Clause, said: Said, source: Token) -> Claim:
-    """The claim of a clause; ``source`` is the token of its subject."""
-    stance = clause.stance
-    predicate = said.predicate
-    if stance.used_to or (stance.past and stance.modality == "asserted" and not predicate.startswith(LASTS)):
-        predicate = PAST_STATES.get(predicate, f"used to {predicate}")
-    return Claim(
-        subject=clause.subject.text,
-        predicate=predicate,
-        object=said.node.text,
-        negated=stance.negated != (said.denied or _is_denied(source)),
-        modality=stance.modality,
-        surface=_surface(clause, source, said.last),
-        subject_type=clause.subject.type,
-        object_type=said.node.type,
-    )
-
-
-def _when(claim: Claim, spell: Spell, verb: Token, scene: Scene) -> Claim:
-    """The claim with the times of its clause."""
-    if scene.time is None:
-        return claim
-    begin, end = spell.bounds(
-        scene.time,
-        ahead=claim.modality != "asserted",
-        over=claim.predicate.startswith(("used to", "had", "was")),
-        goes_on=verb.tag_ in {"VBN", "VBG", "JJ"} and not claim.predicate.startswith("used to"),
-    )
-    return replace(claim, valid_from=begin, valid_to=end)
-
-
-def _is_denied(subject: Token) -> bool:
-    """Whether the subject denies the clause, as in "neither Tom nor Ana"."""
-    while subject.dep_ == "conj":
-        subject = subject.head
-    return is_none(subject)
-
-
-def _surface(clause: Clause, source: Token, said: Token) -> str:
-    """The words from the first to the last part of the clause, with its date."""
-    verb, doc = clause.verb, clause.scene.doc
-    first = min(verb.i, source.left_edge.i, said.left_edge.i)
-    last = max(verb.i, source.i, said.i)
-    for child in verb.rights:
-        if child.dep_ in {"npadvmod", "prep", "advmod"} and child.right_edge.i - last <= LONGEST_OBJECT:
-            last = max(last, child.right_edge.i)
-    name = clause.scene.names.at(doc[last])
-    return doc[first : max(last, name.last if name else 0) + 1].text[:SURFACE_LIMIT]
+        yield claim_of(clause, said, found.holder)

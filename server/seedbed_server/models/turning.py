@@ -11,11 +11,12 @@ from collections.abc import Iterator, Sequence
 
 from spacy.tokens import Token
 
-from .complements import Clause, Said, is_passive, objects_of
+from .clauses import Clause, Said, is_passive, objects_of
 from .lemmas import Lemmas
-from .phrases import Node, Scene
+from .phrases import Node
+from .predicates import MUTUAL, MUTUAL_STATES
 from .relations import holder_of
-from .vocabulary import KIN, MUTUAL, MUTUAL_STATES, PETS, relation, singular
+from .vocabulary import KIN, PETS, relation, singular
 
 _NAMING = {"call", "name", "nickname", "rename"}
 _ANYONE = {"everyone", "everybody", "people", "friends", "they", "all", "most"}
@@ -27,24 +28,27 @@ def about_object(clause: Clause) -> Iterator[tuple[Node, Said]]:
     """What a clause says of its object: its name, or that somebody died."""
     objects = [child for child in clause.verb.children if child.dep_ == "dobj"]
     if clause.lemma in _NAMING:
-        names = [child for child in clause.verb.children if child.dep_ == "oprd"]
-        for name in names:
-            said = clause.scene.thing(name, clause.subject)
-            for each in objects if said is not None and said.text[:1].isupper() else ():
-                nodes = clause.scene.agents(each) or [node for node in [clause.thing(each)] if node is not None]
-                yield from ((node, Said("be called", said, name)) for node in nodes)
+        yield from _namings(clause, objects)
     if clause.lemma == "change" and any(each.lower_ == "name" for each in objects):
-        for prep in clause.verb.subtree:
-            for name in objects_of(prep) if prep.lower_ == "to" else ():
-                if (said := clause.thing(name)) is not None:
-                    yield clause.subject, Said("be called", said, name)
+        names = [name for prep in clause.verb.subtree if prep.lower_ == "to" for name in objects_of(prep)]
+        for name in names:
+            if (said := clause.thing(name)) is not None:
+                yield clause.subject, Said("be called", said, name)
     if clause.lemma in {"lose", "bury"}:
         for each in objects:
             if relation(each.text) and (each.lower_ in KIN or each.lower_ in PETS):
                 yield from ((node, Said("be", Node("dead", "other"), each)) for node in clause.scene.agents(each))
 
 
-def called_by_all(scene: Scene, verb: Token, lemmas: Lemmas) -> Iterator[tuple[Node, Token]]:
+def _namings(clause: Clause, objects: Sequence[Token]) -> Iterator[tuple[Node, Said]]:
+    for name in (child for child in clause.verb.children if child.dep_ == "oprd"):
+        said = clause.thing(name)
+        for each in objects if said is not None and said.text[:1].isupper() else ():
+            nodes = clause.scene.agents(each) or [node for node in [clause.thing(each)] if node is not None]
+            yield from ((node, Said("be called", said, name)) for node in nodes if said is not None)
+
+
+def called_by_all(verb: Token, lemmas: Lemmas) -> Iterator[tuple[Node, Token]]:
     """Nobody in particular who names somebody, as in "everyone calls me Bo"."""
     for child in verb.children:
         if child.dep_ == "nsubj" and child.lower_ in _ANYONE and lemmas.of(verb) in _NAMING:
@@ -52,7 +56,7 @@ def called_by_all(scene: Scene, verb: Token, lemmas: Lemmas) -> Iterator[tuple[N
 
 
 def mutual(clause: Clause, others: Sequence[Node]) -> Said | None:
-    """What two subjects are to each other: the partner is the object; None where the clause says nothing of the kind."""
+    """What two subjects are to each other: the partner is the object; None where the clause says no such thing."""
     if len(others) != 1 or any(child.dep_ in {"dobj", "agent"} for child in clause.verb.children):
         return None
     if any(child.dep_ == "prep" and child.lower_ in {"to", "from", "with"} for child in clause.verb.subtree):

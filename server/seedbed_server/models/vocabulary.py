@@ -98,92 +98,9 @@ def singular(predicate: str) -> str:
     return one if one in irregular.values() or relation(one) else predicate
 
 
-# --- Predicates --------------------------------------------------------------
-
-PREDICATES = {
-    # living somewhere
-    "live in": "live in", "live at": "live in", "reside in": "live in", "be based in": "live in",
-    # moving: said as an event, whatever the tense, because that is what it is
-    "move to": "moved to", "move into": "moved to", "relocate to": "moved to", "move back to": "moved to",
-    "move in": "moved to", "move over to": "moved to", "move from": "moved from", "immigrate to": "moved to",
-    "emigrate to": "moved to",
-    # origin
-    "come from": "be from", "hail from": "be from", "be born in": "be born in", "be born on": "be born on",
-    "grow up in": "grow up in", "be raised in": "grow up in",
-    # work and study
-    "work at": "work at", "work for": "work at", "be employed by": "work at", "be employed at": "work at",
-    "have job at": "work at", "get job at": "work at", "get job with": "work at", "start job at": "work at",
-    "land job at": "work at", "take job at": "work at", "start work at": "work at", "start work for": "work at",
-    "start at": "work at", "join": "join", "study at": "study at", "go to school at": "study at",
-    "enrol at": "study at",
-    "enroll at": "study at", "enroll in": "enroll in", "be enrolled in": "enroll in",
-    "quit job at": "leave", "leave job at": "leave", "lose job at": "leave", "leave": "leave",
-    # possession
-    "have": "have", "own": "have", "have get": "have", "possess": "have",
-    # liking
-    "like": "like", "enjoy": "like", "be fond of": "like", "be into": "like", "be keen on": "like",
-    "be a fan of": "like",
-    "love": "love", "adore": "love", "be in love with": "love", "dislike": "dislike", "can stand": "like",
-    "can bear": "like", "hate": "hate", "detest": "hate", "loathe": "hate", "prefer": "prefer",
-    "can tolerate": "like",
-    # marriage
-    "marry": "marry", "get married to": "marry", "be married to": "be married to", "get engaged to": "be engaged to",
-    "get divorced from": "be divorced from",
-    # going
-    "go to": "go to", "travel to": "go to", "fly to": "go to", "be to": "go to", "take trip to": "go to",
-    "go on trip to": "go to", "drive to": "go to", "head to": "go to", "visit": "visit",
-    "move out of": "moved from", "return to": "go to", "move back from": "moved from", "relocate from": "moved from",
-    "emigrate from": "moved from", "move here from": "moved from", "move over from": "moved from",
-    "move back in": "moved to",
-    # work again
-    "start job as": "work as", "get job as": "work as", "have job as": "work as", "take job as": "work as",
-    "find job at": "work at", "find job as": "work as", "be with": "work at", "be hired by": "work at",
-    "be hired at": "work at", "have position at": "work at", "get position at": "work at", "quit": "quit",
-    "get fired from": "be fired from", "be let go from": "be fired from", "take position at": "work at",
-    # liking again
-    "be crazy about": "love", "be mad about": "love", "be passionate about": "love", "be obsessed with": "love",
-    # food
-    "be allergic to": "be allergic to", "have allergy to": "be allergic to",
-}  # fmt: skip
-"""As parsed (lemmas of verb, particle, preposition): canonical. What is not here stays as parsed."""
-
-STATE_CHANGES = {
-    "die": "dead",
-    "pass away": "dead",
-    "pass on": "dead",
-    "pass": "dead",
-    "retire": "retired",
-    "divorce": "divorced",
-}
-"""Verbs without an object that leave somebody in a state: (Maya's grandmother, be, dead)."""
-
-PAST_STATES = {
-    "be in": "was in", "be at": "was at", "live in": "used to live in", "live with": "used to live with",
-    "work at": "used to work at", "work as": "used to work as", "work in": "used to work in",
-    "study at": "used to study at", "be": "used to be", "have": "had", "be married to": "used to be married to",
-    "be engaged to": "used to be engaged to",
-}  # fmt: skip
-"""States that a past tense ends: "I lived in Oslo" must not read as living there."""
-
 BIRTHS = {"twins", "triplets", "baby", "son", "daughter", "girl", "boy", "child", "puppies", "kittens"}
 """Whom one has from then on when one "had" them."""
 
-MUTUAL = {
-    "siblings", "brothers", "sisters", "cousins", "twins", "friends", "mates", "buddies", "pals", "neighbours",
-    "neighbors", "colleagues", "coworkers", "classmates", "teammates", "roommates", "flatmates", "housemates",
-    "partners",
-}  # fmt: skip
-"""What two people are to each other: "Tom and Ana are cousins"."""
-
-MUTUAL_STATES = {
-    "married": "be married to", "engaged": "be engaged to", "divorced": "be divorced from", "marry": "marry",
-    "divorce": "be divorced from", "separated": "be separated from", "split": "be separated from", "date": "date",
-    "dating": "date",
-}  # fmt: skip
-"""States and verbs of two, and the predicate that joins one to the other."""
-
-LASTS = ("be born", "be from", "be called")
-"""Predicates that a past tense does not end: "She was from Rome"."""
 
 PLANNING = {
     "plan", "want", "intend", "decide", "hope", "need", "have", "aim", "mean", "prepare", "schedule", "arrange",
@@ -214,7 +131,8 @@ LIKING = {
 """Verbs that take an activity for an object ("love hiking", "quit smoking")."""
 
 SOON = {
-    "move", "relocate", "go", "fly", "travel", "visit", "leave", "marry", "return", "come", "retire", "meet", "start", "adopt", "get",
+    "move", "relocate", "go", "fly", "travel", "visit", "leave", "marry", "return", "come", "retire", "meet",
+    "start", "adopt", "get",
     "buy",
 }  # fmt: skip
 """Verbs whose present progressive is an arrangement ("I'm moving to Berlin in May")."""
@@ -223,7 +141,8 @@ NOT_CLAIMS = {
     "say", "tell", "mean", "guess", "hope", "wish", "wonder", "suppose", "thank", "appreciate", "seem", "sound",
     "happen", "let", "ask", "bet", "think", "feel", "look", "imagine", "pretend", "hear", "matter", "shall", "try",
     "allow", "cause", "know", "believe", "agree", "understand", "see", "keep", "give", "bring", "put", "show",
-    "share", "mention", "talk", "recommend", "suggest", "advise", "mind",  "remember", "forget", "realize", "help", "inspire", "remind", "send", "make", "do",
+    "share", "mention", "talk", "recommend", "suggest", "advise", "mind", "remember", "forget", "realize", "help",
+    "inspire", "remind", "send", "make", "do",
     "capture", "check", "support", "tag", "surround", "face", "handle", "deal", "welcome", "hit", "congratulate",
     "bless", "find", "end", "turn", "express", "focus", "excite", "live", "stay", "wait", "hold", "notice", "add",
     "set", "figure", "include", "involve", "admire", "be", "spend",
