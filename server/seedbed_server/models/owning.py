@@ -57,8 +57,8 @@ def owned_value(scene: Scene, verb: Token, noun: Token, stance: Stance) -> Itera
                 yield claim_of(clause, Said(predicate, node, each), noun)
         if child.dep_ == "prep" and child.lower_ in {"on", "in"} and noun.lower_ in ANNIVERSARIES:
             for day in objects_of(child):
-                words = scene.doc[day.left_edge.i : day.right_edge.i + 1].text.removeprefix("the ")
-                yield claim_of(clause, Said(predicate, Node(words, "date"), day.right_edge), noun)
+                said = scene.doc[day.left_edge.i : day.right_edge.i + 1].text.removeprefix("the ")
+                yield claim_of(clause, Said(predicate, Node(said, "date"), day.right_edge), noun)
 
 
 def _value(clause: Clause, token: Token, *, adjective: bool) -> Node | None:

@@ -71,7 +71,8 @@ STATE_CHANGES = {
 PAST_STATES = {
     "be in": "was in", "be at": "was at", "live in": "used to live in", "live with": "used to live with",
     "work at": "used to work at", "work as": "used to work as", "work in": "used to work in",
-    "study at": "used to study at", "study": "study", "be": "used to be", "have": "had", "be married to": "used to be married to",
+    "study at": "used to study at", "study": "study", "be": "used to be", "have": "had",
+    "be married to": "used to be married to",
     "be engaged to": "used to be engaged to",
 }  # fmt: skip
 """States that a past tense ends: "I lived in Oslo" must not read as living there."""

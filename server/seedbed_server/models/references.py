@@ -115,9 +115,9 @@ def _note(scene: Scene, token: Token, seen: _Mentioned) -> None:
         if len(every) == len(token.conjuncts) + 1 and all(node.text != scene.speaker for node in every):
             seen.groups[tuple(node.text for node in every)] = tuple(every)
     if not nodes and token.tag_ == "NN" and token.dep_ == "dobj" and token.lower_ not in TIME_NOUNS:
-        node = scene.thing(token, Node("", "other"))
-        if node is not None and node.type not in {"person", "location"}:
-            seen.things[node.text] = node
+        thing = scene.thing(token, Node("", "other"))
+        if thing is not None and thing.type not in {"person", "location"}:
+            seen.things[thing.text] = thing
 
 
 def _people(scene: Scene, token: Token) -> list[Node]:

@@ -24,7 +24,7 @@ from .spells import spells
 from .stance import Stance, is_ironic, is_question, stance_of
 from .trees import acts_next, each_of
 from .turning import about_object, called_by_all, echoed, mutual, respectively
-from .vocabulary import ASSISTANTS, DRAFTS, ELIDED, SKILLS
+from .vocabulary import ASSISTANTS, DRAFTS, ELIDED, SKILLS, relation
 
 CLAIMS_LIMIT = 200
 """Claims of one piece that are kept: more is a list, or noise."""
@@ -121,7 +121,8 @@ class Triples:
         """(node, token) of everyone who acts in a clause, borrowed from an outer one if it must."""
         own = [child for child in verb.children if child.dep_ in _SUBJECTS]
         if len(own) > 1 and own[0].nbor().text == "," and own[0].sent.start == own[0].left_edge.i:
-            del own[0]  # "Ana, from 2014 on I lived in Rome": she is called
+            # "Ana, from 2014 on I lived in Rome": she is called. "My boss, Mr. Li, lives ...": he is named.
+            own = own[:1] if relation(own[0].text) else own[1:]
         for subject in own:
             for each in each_of(antecedent(subject, verb)):
                 yield from ((node, each) for node in scene.agents(each))
