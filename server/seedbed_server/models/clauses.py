@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from spacy.tokens import Token
 
@@ -13,9 +14,9 @@ from .stance import Stance
 from .trees import each_of
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Clause:
-    """A verb that claims something, and one of those who act in it."""
+    """A verb that claims something, and one of those who act in it. Not slotted: what is read of the tree is kept."""
 
     scene: Scene
     verb: Token
@@ -23,7 +24,7 @@ class Clause:
     stance: Stance
     subject: Node
 
-    @property
+    @cached_property
     def base(self) -> str:
         """The predicate without its preposition: "work", "give up", "can play", "be promoted"."""
         words = [self.lemma, *(child.lower_ for child in self.verb.children if child.dep_ == "prt")]
@@ -31,7 +32,7 @@ class Clause:
             words[:1] = ["be", self.verb.lower_]
         return " ".join(["can", *words] if self.stance.ability else words)
 
-    @property
+    @cached_property
     def passive(self) -> bool:
         """Whether the subject is the one to whom it is done."""
         return is_passive(self.verb)

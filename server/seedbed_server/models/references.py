@@ -20,6 +20,7 @@ from .vocabulary import FEMALE, MALE, PLURAL_KIN, TIME_NOUNS, relation
 _HE = {"he", "him", "his", "himself"}
 _SHE = {"she", "her", "hers", "herself"}
 _THEY = {"they", "them", "their", "theirs", "themselves"}
+_PRONOUNS = _HE | _SHE | _THEY | {"it"}
 _SUBJECTS = {"nsubj", "nsubjpass"}
 _PEOPLE = {"person", "other", "organisation", "location"}
 """Types of names that may be people: a recogniser trained on news takes many a first name for a firm or a town."""
@@ -49,13 +50,15 @@ def resolve(scene: Scene) -> None:
 
     A possessive that comes first ("Her husband is ill, so Ana ...") may stand for the one who follows in its sentence.
     """
+    if not any(token.lower_ in _PRONOUNS for token in scene.doc):
+        return
     seen = _Mentioned()
     early: list[Token] = []
     for token in scene.doc:
         if token.i in scene.quoted:
             continue
         word = token.lower_
-        if token.tag_ in {"PRP", "PRP$"} and word in _HE | _SHE | _THEY | {"it"}:
+        if token.tag_ in {"PRP", "PRP$"} and word in _PRONOUNS:
             found = _referents(scene, token, seen)
             if found:
                 scene.referents[token.i] = found

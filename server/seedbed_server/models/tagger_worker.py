@@ -105,7 +105,9 @@ class TaggerWorker:
     def _understand(self, turn: Turn, piece: Piece, mended: Mended, doc: Doc) -> tuple[list[Span], list[Claim]]:
         related = relations(doc)
         names = find_names(doc, mended.text, [name for name in (turn.speaker, turn.listener) if name], related)
-        spans = [_placed(span, mended, piece.start) for span in names.spans(0)]
+        spans = names.spans(0 if mended.edits else piece.start)
+        if mended.edits:
+            spans = [_placed(span, mended, piece.start) for span in spans]
         if not piece.said:
             return spans, []
         scene = Scene(doc, names, turn.speaker, turn.listener, quoted_tokens(doc, mended.text), related, turn.time)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from spacy.tokens import Token
 
-from .clauses import Clause, Said, is_passive, objects_of
+from .clauses import Clause, Said, objects_of
 from .lemmas import Lemmas
 from .phrases import Node
 from .predicates import MUTUAL, MUTUAL_STATES
@@ -59,9 +59,11 @@ def mutual(clause: Clause, others: Sequence[Node]) -> Said | None:
     """What two subjects are to each other: the partner is the object; None where the clause says no such thing."""
     if len(others) != 1 or any(child.dep_ in {"dobj", "agent"} for child in clause.verb.children):
         return None
+    state = clause.verb.lower_ if clause.passive else clause.lemma
+    if state != "be" and state not in MUTUAL_STATES:
+        return None
     if any(child.dep_ == "prep" and child.lower_ in {"to", "from", "with"} for child in clause.verb.subtree):
         return None
-    state = clause.verb.lower_ if is_passive(clause.verb) else clause.lemma
     if clause.lemma == "be":
         for child in clause.verb.children:
             if child.dep_ == "attr" and child.lower_ in MUTUAL and holder_of(child) is None:
@@ -91,7 +93,7 @@ def echoed(verb: Token, lemmas: Lemmas) -> tuple[Token, bool] | None:
 
 def respectively(verb: Token, subjects: Sequence[tuple[Node, Token]]) -> dict[int, Node] | None:
     """Whose each of the objects is, by its token, where a clause says "respectively"; else None."""
-    if not any(word.lower_ == "respectively" for word in verb.sent):
+    if len(subjects) < 2 or not any(word.lower_ == "respectively" for word in verb.sent):
         return None
     for child in verb.children:
         heads = list(objects_of(child)) if child.dep_ == "prep" else [child] if child.dep_ in {"dobj", "attr"} else []
