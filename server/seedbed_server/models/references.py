@@ -131,6 +131,8 @@ def _people(scene: Scene, token: Token) -> list[Node]:
     if not described and holder_of(token) is not None:
         return []
     name = scene.names.at(token)
+    if not described and name is None and token.is_lower:
+        return []
     if name is not None and name.type == "location" and token.dep_ in {"pobj", "dobj"}:
         return []
     return [node for node in scene.agents(token) if node.type in _PEOPLE]

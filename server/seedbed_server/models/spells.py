@@ -17,7 +17,9 @@ from spacy.tokens import Doc, Token
 from .dates import Time, back, count, times
 
 _HINT = re.compile(
-    r"\d|day\b|week|month|year|night|morrow|ago\b|spring|summer|autumn|fall\b|winter|[A-Z][a-z]{2}", re.ASCII
+    r"\d|day\b|week|month|year|night|morrow|morning|decade|spring|summer|autumn|fall|winter|mas\b|easter|halloween"
+    r"|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)",
+    re.IGNORECASE,
 )
 _LEAD = re.compile(
     r"\b(?P<lead>ever since|since|from|starting(?: in| on)?|as of|until|till|through|to|and|between|by|before|after)"

@@ -35,6 +35,10 @@ _IRONY = re.compile(
     r"|(?:great|lovely|fantastic|brilliant|wonderful|perfect),? (?:another|just what)\b|just what i needed\b)",
     re.IGNORECASE,
 )
+_IRONIC = {
+    *("oh", "yeah", "sure", "right", "as", "because", "of", "obviously", "wow", "great", "lovely", "fantastic"),
+    *("brilliant", "wonderful", "perfect", "just"),
+}
 _DEPTH = 8  # clauses within clauses; deeper ones are nobody's plain statement
 
 
@@ -61,7 +65,7 @@ def stance_of(verb: Token, lemmas: Lemmas, depth: int = 0) -> Stance | None:
 
 def is_ironic(sentence: Span) -> bool:
     """A sentence that opens as only irony does, after which nothing is meant as it is said: "Oh great, another ..."."""
-    return _IRONY.match(sentence.text) is not None
+    return sentence[0].lower_ in _IRONIC and _IRONY.match(sentence.text) is not None
 
 
 def is_question(sentence: list[Token]) -> bool:

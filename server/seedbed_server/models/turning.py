@@ -93,7 +93,7 @@ def echoed(verb: Token, lemmas: Lemmas) -> tuple[Token, bool] | None:
 
 def respectively(verb: Token, subjects: Sequence[tuple[Node, Token]]) -> dict[int, Node] | None:
     """Whose each of the objects is, by its token, where a clause says "respectively"; else None."""
-    if len(subjects) < 2 or not any(word.lower_ == "respectively" for word in verb.sent):
+    if len(subjects) < 2 or not any(word.lower_ == "respectively" for word in verb.sent[-3:]):
         return None
     for child in verb.children:
         heads = list(objects_of(child)) if child.dep_ == "prep" else [child] if child.dep_ in {"dobj", "attr"} else []
