@@ -27,6 +27,7 @@ HOMES = {
     "transformers": {"models"},
     "spacy": {"models"},
     "thinc": {"models"},
+    "safetensors": {"models"},
     "httpx": {"models"},
     "msgpack": {"processes"},
     "grpc": {"rpc"},

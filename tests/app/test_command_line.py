@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
@@ -18,7 +19,7 @@ import click.testing
 import pytest
 from typer.testing import CliRunner
 
-from seedbed import Client, Message, testing
+from seedbed import Client, Message, Statement, testing
 from seedbed.messages import Media, ToolCall
 from seedbed_server import __version__
 from seedbed_server.app.cli import app
@@ -124,6 +125,22 @@ def test_export_then_import_gives_the_same(run: Run, tmp_path: Path, address: st
         ]
     assert kept[0] == kept[1]
     assert len(kept[0]) == 2
+
+
+def test_the_graph_goes_into_a_file_of_the_kind_named(run: Run, tmp_path: Path, address: str) -> None:
+    """As of a day too; a file of another kind, or one that cannot be written, is refused."""
+    with Client(address) as client:
+        memory = client.memory("graphed")
+        memory.write([Message("user", ("Hm.",), id="m")])
+        said = Statement("Kestrel", "like", "rain", ("m",), valid_from=datetime(2026, 5, 1, tzinfo=UTC))
+        memory.add_triples([said])
+    file = tmp_path / "graph.json"
+    assert "2 entities, 1 facts" in run("graph", "graphed", "--out", str(file)).stdout
+    assert [edge["predicate"] for edge in json.loads(file.read_text())["edges"]] == ["like"]
+    assert run("graph", "graphed", "--out", str(file), "--valid-at", "2026-04-30").exit_code == 0
+    assert json.loads(file.read_text())["edges"] == []
+    for wrong in ("graph.png", "no/such/folder/graph.html"):
+        assert run("graph", "graphed", "--out", str(tmp_path / wrong)).exit_code == 2
 
 
 def test_lines_without_an_id_are_imported_once(run: Run, tmp_path: Path) -> None:

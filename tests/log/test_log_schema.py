@@ -142,7 +142,7 @@ def test_rows_are_put_in_the_order_of_columns() -> None:
     """The parameters of a many-row INSERT come row by row, in the order of the table's columns."""
     dialect = database("sqlite:///x").engine.dialect
     for table in metadata.sorted_tables:
-        order = inserting._insert(table, 4).on(dialect).order
+        order = inserting._insert(table, (), 4).on(dialect).order
         assert order == tuple(f"{column.name}_{i}" for i in range(4) for column in table.columns)
 
 

@@ -182,6 +182,24 @@ def test_as_of_is_what_was_answered_then(ready: Serving, memory: RemoteMemory) -
         assert at(known_at=moment) == answers
 
 
+def test_every_read_means_the_same_by_as_of(memory: RemoteMemory) -> None:
+    """ListTriples, Explore, FindPaths and Seed, on either axis and on both."""
+    memory.add_triples([said("Kestrel", "live in", "Ghent"), said("Kestrel", "like", "Bruges")])
+    then = now()
+    memory.add_triples([said("Kestrel", "live in", "Bruges", "m2")])
+    kestrel, day = ids(memory)["Kestrel"], START + timedelta(days=1)
+    cases = ((None, None, "Bruges"), (day, None, "Ghent"), (None, then, "Ghent"), (day, then, "Ghent"))
+    for valid_at, known_at, home in cases:
+        listed = memory.triples(predicate="live in", valid_at=valid_at, known_at=known_at)
+        around = memory.explore([kestrel], predicates=["live in"], valid_at=valid_at, known_at=known_at).triples
+        ghent = memory.find_paths(kestrel, ids(memory)["Ghent"], valid_at=valid_at, known_at=known_at)
+        seed = memory.seed("Where does Kestrel live?", valid_at=valid_at, known_at=known_at)
+        lines = [item.text for entry in seed.entries for item in entry.items]
+        assert [t.object for t in listed] == [t.object for t in around] == [home]
+        assert [[t.predicate for t in path] for path in ghent] == ([["live in"]] if home == "Ghent" else [])
+        assert [line.split(" (")[0] for line in lines if "lives" in line] == [f"Kestrel lives in {home}"]
+
+
 def test_a_first_name_is_its_only_bearer_until_somebody_splits_them(ready: Serving) -> None:
     """Joined by evidence, with a reason; split by a user, and apart from then on."""
     memory = ready.client.memory(next(_names), KnowledgeGraph())

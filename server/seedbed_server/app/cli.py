@@ -196,6 +196,32 @@ def export(
 
 
 @app.command()
+def extract(
+    file: Annotated[
+        Path, typer.Argument(help="JSON Lines of one conversation: role, content, and if known name, time.")
+    ],
+    to: Annotated[Path, typer.Option("--out", help="Where to; - is standard output.")] = Path("-"),
+) -> None:
+    """Read messages for the names and triples in them, as the server does; no server is needed."""
+    from seedbed_server.app.extracting import extract_file
+    from seedbed_server.app.transfer import BadLineError
+    from seedbed_server.models.weights import WeightsError
+
+    try:
+        count = extract_file(configuration.models_dir(configuration.load()), file, to, err)
+    except BadLineError as error:
+        err.print(f"[red]{file}[/red]: {error}; nothing was written")
+        raise typer.Exit(USAGE) from None
+    except OSError as error:
+        err.print(f"[red]{error.filename or file}[/red]: {error.strerror}; nothing was written")
+        raise typer.Exit(USAGE) from None
+    except WeightsError as error:
+        err.print(str(error), highlight=False, markup=False)
+        raise typer.Exit(MODELS) from None
+    err.print(f"{count} messages", highlight=False)
+
+
+@app.command()
 @calling
 def graph(
     target: Target,

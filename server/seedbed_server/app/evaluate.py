@@ -5,7 +5,8 @@ A data set is JSON Lines, gzipped or not, a conversation a line: ``conversation`
 ``questions`` (``id``, ``query``, and optionally ``before``: the question is asked
 in the middle of the conversation, ahead of that message). A line of rankings is
 ``{"id", "hits": [message ids], "seed": {"ids", "tokens"}, "ms"}``; ``ms`` is the
-time of the Recall call as the caller sees it.
+time of the Recall call as the caller sees it. A message that says nothing is left
+out: no memory takes it, and nothing could be found in it.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from rich.progress import Progress
 
 from seedbed import Client, Hybrid, Message, Vector
 from seedbed.client import RemoteMemory
+from seedbed.messages import is_blank_text
 from seedbed_server.app.waiting import wait_applied
 
 BATCH = 500
@@ -96,7 +98,7 @@ def _answers(
 
 def _write(trial: Trial, rows: list[dict[str, Any]]) -> None:
     for session, group in groupby(rows, key=lambda row: row["session"]):
-        batch = [_message(row) for row in group]
+        batch = [_message(row) for row in group if not is_blank_text(row["content"])]
         for start in range(0, len(batch), BATCH):
             trial.memory(session).write(batch[start : start + BATCH])
 

@@ -49,6 +49,14 @@ def import_file(memory: RemoteMemory, file: Path, console: Console) -> Imported:
         return memory.import_messages(messages())
 
 
+def read_messages(file: Path) -> Iterator[Message]:
+    """The messages of a file. Raises BadLineError at the first line that is none, and OSError."""
+    with file.open("rb") as lines:
+        for number, line in enumerate(lines, 1):
+            if line.strip():
+                yield _message(number, line)
+
+
 def export_file(memory: RemoteMemory, file: Path) -> None:
     """Write a memory's messages to a file, or to standard output for ``-``."""
     lines = (json.dumps(_row(message), ensure_ascii=False) + "\n" for message in memory.export())

@@ -14,6 +14,7 @@ from seedbed_server.errors import InvalidFieldError
 from seedbed_server.log import changes, deciding, queries, rows, storing
 from seedbed_server.log.database import Database, database
 from seedbed_server.log.decisions import Content, Decision, Statement, digest
+from seedbed_server.log.known import KnownRecords
 from seedbed_server.log.migrate import prepare
 from seedbed_server.log.places import address
 from seedbed_server.log.readers import Readers
@@ -37,6 +38,7 @@ class Log:
 
     def __init__(self, database: Database, *, max_waiting: int) -> None:
         self.on_change: list[Callable[[int], None]] = []
+        self._known = KnownRecords()
         self._readers = Readers(database)
         self._writer = Writer(database, bound=max_waiting, changed=self._tell)
 
@@ -67,7 +69,13 @@ class Log:
 
     async def get(self, namespace: str, name: str) -> MemoryRecord:
         """Return a memory; MemoryNotFoundError."""
-        return await self._readers.run(lambda c: queries.get(c, namespace, name))
+        known = self._known.get(namespace, name)
+        if known is not None:
+            return known
+        changes = self._known.changes
+        record = await self._readers.run(lambda c: queries.get(c, namespace, name))
+        self._known.keep(record, changes)
+        return record
 
     async def list(self, namespace: str, after_name: str, limit: int) -> builtins.list[MemoryRecord]:
         """Return at most ``limit`` memories whose names come after ``after_name`` in byte order."""
@@ -234,6 +242,8 @@ class Log:
         return await self._readers.run(lambda c: queries.erasures(c, after_id, limit))
 
     def _tell(self, keys: Sequence[int]) -> None:
+        for key in keys:
+            self._known.changed(key)
         for told in self.on_change:
             for key in keys:
                 try:

@@ -70,6 +70,8 @@ _TAIL_SIZES, _TAIL_SESSION_SIZES = (
     Statement(page.with_only_columns(_LENGTH)) for page in (_END, _END.where(_OF_SESSION))
 )
 
+# A message is at most so large: of so few that all fit, the sizes need not be asked for.
+_LARGEST = 2**20 + 2**14
 # What a message takes besides its body: ids, session and times.
 _BESIDES = 128
 
@@ -196,7 +198,7 @@ def alive_ids(c: Connection, key: int, ids: Sequence[str]) -> dict[str, int]:
 
 def by_seqs(c: Connection, key: int, seqs: Sequence[int], max_bytes: int | None = None) -> dict[int, Message]:
     """Return those of the messages that are alive, by seq; of the first ones, as many as ``max_bytes`` hold."""
-    if max_bytes is not None:
+    if max_bytes is not None and len(seqs) > max_bytes // _LARGEST:
         sizes = {
             seq: size for some in portions(seqs) for seq, size in c.all(_size_of(len(some)), key=key, **named(some))
         }

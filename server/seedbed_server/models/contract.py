@@ -18,7 +18,7 @@ MODALITIES = ("asserted", "planned", "possible")
 """How a claim is meant: as a fact, as an intention, or as something that may be."""
 
 
-RULES = "extraction-2"
+RULES = "extraction-4"
 """Version of the rules that read a parse: part of a fingerprint, so raise it when other claims come out."""
 
 
@@ -43,18 +43,29 @@ class Turn:
     """One message as the tagger reads it: who said it to whom, and when.
 
     An empty ``speaker`` or ``listener`` is unknown: claims about "I" or "you"
-    are then dropped.
+    are then dropped. ``present`` are others who have spoken shortly before.
     """
 
     text: str
     speaker: str
     listener: str
     time: datetime | None
+    present: tuple[str, ...] = ()
+
+    @property
+    def persons(self) -> list[str]:
+        """The names of all persons that are known to take part."""
+        return [name for name in dict.fromkeys((self.speaker, self.listener, *self.present)) if name]
 
     def to_wire(self) -> dict[str, Any]:
-        """As a dict of strings; the time in ISO 8601, or empty."""
-        when = _time_to_wire(self.time)
-        return {"text": self.text, "speaker": self.speaker, "listener": self.listener, "time": when}
+        """As a dict of strings, and a list of them; the time in ISO 8601, or empty."""
+        return {
+            "text": self.text,
+            "speaker": self.speaker,
+            "listener": self.listener,
+            "time": _time_to_wire(self.time),
+            "present": list(self.present),
+        }
 
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> Turn:
@@ -67,6 +78,7 @@ class Turn:
             speaker=str(wire.get("speaker") or ""),
             listener=str(wire.get("listener") or ""),
             time=_time_from_wire(wire.get("time")),
+            present=tuple(map(str, wire.get("present") or ())),
         )
 
 

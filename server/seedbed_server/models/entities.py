@@ -1,8 +1,9 @@
 """What a text names: people, places, organisations, works, products, events, dates.
 
-spaCy's recogniser was trained on newswire. Around it stands what a memory server
-knows besides: who speaks to whom, and who is whose. Its spans are trimmed to the
-name itself, and what is no name (pronouns, greetings, "my sister") is dropped.
+spaCy's recogniser was trained on newswire, the labeller on chat. Around them stands
+what a memory server knows besides: who speaks to whom, and who is whose. Spans are
+trimmed to the name itself, and what is no name (pronouns, greetings, "my sister")
+is dropped.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from dataclasses import dataclass, replace
 from spacy.tokens import Doc, Token
 
 from .contract import Span
+from .labeller import Found
 from .relations import Relation
+from .trimming import is_believable, trim, trim_date
 from .vocabulary import NOT_NAMES, relation
 
 TYPES = {
@@ -32,24 +35,15 @@ TYPES = {
 }
 """OntoNotes labels that are kept, and what they are called here."""
 
-LONGEST = 8
-"""Tokens of the longest name that is believed; works have the longest titles."""
-
-# Tags of words that no name begins or ends with.
-_EDGE_TAGS = {
-    "DT", "PDT", "PRP", "PRP$", "WP", "WP$", "WDT", "WRB", "IN", "TO", "CC", "UH", "POS", "MD", "EX", "RP",
-    ".", ",", ":", "``", "''", "-LRB-", "-RRB-", "HYPH", "SYM", "NFP", "_SP", "#", "$", "ADD",
-}  # fmt: skip
-_PRONOUN_TAGS = {"PRP", "PRP$", "WP", "WP$", "EX"}
-_NO_NOUNS = {"VB", "UH", "RB", "JJ"}
-_ARTICLES = {"the", "a", "an", "my", "your", "his", "her", "our", "their", "its", "this", "that", "these", "those"}
 _DWELLING = {
     "move", "moved", "moving", "moves", "live", "lives", "lived", "living", "relocate", "relocated", "relocating",
     "born",
     "travel", "traveled", "travelled", "flew", "fly", "flying", "reside", "resides",
 }  # fmt: skip
+_TRUSTING = {"believe", "believed", "believes", "trust", "trusts", "trusted", "confide", "confided", "interested"}
+_WORKING = {"work", "works", "worked", "working", "job", "intern", "internship", "interview", "engineer"}
+_ROLES = {"user", "assistant", "system", "tool", "function", "developer"}
 _MARRYING = {"marry", "married", "marrying", "marries", "dating", "engaged"}
-_DRAWN_OUT = re.compile(r"([^\W\d_])\1\1")  # "Sooo"
 _NAMELIKE = re.compile(r"[^\W\d_]")
 
 
@@ -87,17 +81,21 @@ class Names:
         return Span(name.text(self.doc), name.type, start + first.idx, start + last.idx + len(last.text))
 
 
-def find_names(doc: Doc, text: str, known: Sequence[str], related: Sequence[Relation]) -> Names:
+def find_names(
+    doc: Doc, text: str, known: Sequence[str], related: Sequence[Relation], labelled: Sequence[Found]
+) -> Names:
     """All names of a doc, which was made from ``text``.
 
-    ``known`` are names of persons to be found by exact match (the speakers).
-    Where candidates overlap, what is surest wins: a known name, then a name that
-    a relation gives, then the recogniser's, the longer first.
+    ``known`` are names of persons (the speakers), found as they are or in lower
+    case; ``labelled`` is what the labeller found. Where candidates overlap, what is
+    surest wins: a known name, then a name that a relation gives, then a labelled
+    one, then the recogniser's, the longer first.
     """
     candidates = [
         *((0, name) for name in _known(doc, text, known)),
         *((1, name) for name in _related(doc, related)),
-        *((2, name) for name in _recognised(doc)),
+        *((2, name) for name in _labelled(doc, labelled)),
+        *((3, name) for name in _recognised(doc)),
     ]
     candidates = _absorb(candidates)
     candidates.sort(key=lambda ranked: (ranked[0], ranked[1].first - ranked[1].last, ranked[1].first))
@@ -112,17 +110,22 @@ def find_names(doc: Doc, text: str, known: Sequence[str], related: Sequence[Rela
 
 
 def _expected(doc: Doc, name: Name) -> Name:
-    """Corrects a type by its verb: one moves to a place, and marries a person."""
+    """Corrects a type by what stands around it: one is in a place, works at a company, and marries a person."""
     head = doc[name.last]
-    verb = head.head.head if head.dep_ == "pobj" else head.head
-    if name.type == "person" and head.dep_ == "pobj" and head.head.lower_ in {"to", "in"} and verb.lower_ in _DWELLING:
-        return replace(name, type="location")
-    if (
-        name.type in {"location", "organisation"}
-        and verb.lower_ in _MARRYING
-        and (head.dep_ == "dobj" or (head.dep_ == "pobj" and head.head.lower_ == "to"))
-    ):
+    preposition = head.head.lower_ if head.dep_ == "pobj" else ""
+    verb = head.head.head if preposition else head.head
+    if name.type == "person":
+        placed = preposition == "in" and verb.lower_ not in _TRUSTING
+        moved = preposition == "to" and verb.lower_ in _DWELLING
+        return replace(name, type="location") if placed or moved else name
+    if name.type not in {"location", "organisation"}:
+        return name
+    married = verb.lower_ in _MARRYING and (head.dep_ == "dobj" or preposition == "to")
+    dwells = name.type == "location" and head.dep_ == "nsubj" and verb.lower_ in _DWELLING
+    if married or dwells:
         return replace(name, type="person")
+    if preposition == "at" and any(token.lower_ in _WORKING for token in (verb, *verb.children)):
+        return replace(name, type="organisation")
     return name
 
 
@@ -146,11 +149,14 @@ def _absorb(candidates: list[tuple[int, Name]]) -> list[tuple[int, Name]]:
 
 def _known(doc: Doc, text: str, known: Sequence[str]) -> Iterator[Name]:
     for name in known:
-        if name not in text or not _NAMELIKE.search(name) or name.casefold() in NOT_NAMES:
+        folded = name.casefold()
+        if not _NAMELIKE.search(name) or folded in NOT_NAMES or folded in _ROLES:
             continue
-        for match in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text):
+        if len(name) < 2 and name.isascii():
+            continue
+        for match in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE):
             span = doc.char_span(match.start(), match.end())
-            if span is not None:
+            if span is not None and (match[0] == name or all(token.tag_.startswith("N") for token in span)):
                 yield Name(span.start, span.end - 1, "person")
 
 
@@ -171,63 +177,34 @@ def _continues(token: Token, name: Token) -> bool:
     return token.head == name or (name.head == token and name.dep_ == "compound")
 
 
+def _labelled(doc: Doc, labelled: Sequence[Found]) -> Iterator[Name]:
+    for first, last, kind in labelled:
+        trimmed = trim(doc, first, last + 1)
+        if trimmed is not None and is_believable(doc, *trimmed):
+            yield Name(*trimmed, kind)
+
+
 def _recognised(doc: Doc) -> Iterator[Name]:
     for ent in doc.ents:
         kind = TYPES.get(ent.label_)
         if kind is None:
             continue
-        trimmed = _trim_date(doc, ent.start, ent.end) if kind == "date" else _trim(doc, ent.start, ent.end)
+        trimmed = trim_date(doc, ent.start, ent.end) if kind == "date" else trim(doc, ent.start, ent.end)
         if trimmed is None:
             continue
         first, last = trimmed
-        if kind == "date" or _is_name(doc, first, last, kind):
+        if kind == "date" or (is_believable(doc, first, last) and _is_likely(doc, first, last, ent.label_)):
             yield Name(first, last, kind)
 
 
-def _trim_date(doc: Doc, start: int, end: int) -> tuple[int, int] | None:
-    while start < end and not any(map(str.isalnum, doc[start].text)):
-        start += 1
-    while start < end and not any(map(str.isalnum, doc[end - 1].text)):
-        end -= 1
-    return (start, end - 1) if start < end else None
+def _is_likely(doc: Doc, first: int, last: int, label: str) -> bool:
+    """Whether the recogniser is to be believed where the labeller saw nothing.
 
-
-def _trim(doc: Doc, start: int, end: int) -> tuple[int, int] | None:
-    """The tokens of a span that are the name: no greeting, article, possessive, symbol at its ends."""
-    for i in range(start, end):
-        if doc[i].tag_ == "_SP" or doc[i].text in {",", ";", "!", "?", '"', "\n"}:
-            # Two things in one span: the first that has a letter is the name.
-            if i > start and any(_NAMELIKE.search(doc[j].text) for j in range(start, i)):
-                end = i
-                break
-            start = i + 1
-    while start < end and _is_edge(doc[start]):
-        start += 1
-    while start < end and (_is_edge(doc[end - 1]) or doc[end - 1].lower_ in {"'s", "\u2019s", "s'"}):
-        end -= 1
-    return (start, end - 1) if start < end else None
-
-
-def _is_edge(token: Token) -> bool:
-    word = token.lower_
-    if word in _ARTICLES or word in NOT_NAMES or not any(map(str.isalnum, word)):
+    In chat it seldom is, but of nationalities and faiths, which the labeller does not
+    know, of events, and of where somebody is or works.
+    """
+    head = doc[last]
+    if label == "EVENT" or (label == "NORP" and doc[first].text[:1].isupper()):
         return True
-    return token.tag_ in _EDGE_TAGS and not token.text[:1].isupper()
-
-
-def _is_name(doc: Doc, first: int, last: int, kind: str) -> bool:
-    """Whether trimmed tokens are a name, and no greeting, pronoun, relative or common word."""
-    tokens = doc[first : last + 1]
-    text = tokens.text
-    folded = text.casefold().strip("'\u2019")
-    if last - first >= LONGEST or len(text) < 2 or not _NAMELIKE.search(text) or _DRAWN_OUT.search(folded):
-        return False
-    if folded in NOT_NAMES or relation(folded) is not None or all(token.tag_ in _PRONOUN_TAGS for token in tokens):
-        return False
-    if text.islower():
-        # The recogniser on lower case is a guess: a place or a person it has seen, or noise.
-        return kind in {"person", "location"} and all(token.tag_.startswith("NNP") for token in tokens)
-    begins = tokens[0]
-    if begins.is_sent_start and (begins.tag_ == "VBG" or (first == last and begins.tag_[:2] in _NO_NOUNS)):
-        return False  # "Love your hair": a capital because a sentence begins
-    return any(token.tag_.startswith("N") or token.text[:1].isupper() for token in tokens)
+    placed = label in {"GPE", "LOC", "ORG"} and head.dep_ == "pobj" and head.tag_.startswith("NNP")
+    return placed and doc[first].is_title and not doc[first].is_sent_start

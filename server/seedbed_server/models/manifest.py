@@ -59,15 +59,26 @@ class Model:
 
 
 @cache
+def _manifest() -> dict[str, Any]:
+    return tomllib.loads(files(__package__).joinpath("manifest.toml").read_text(encoding="utf-8"))
+
+
+@cache
 def models() -> tuple[Model, ...]:
     """All models, in the order of the manifest."""
-    text = files(__package__).joinpath("manifest.toml").read_text(encoding="utf-8")
-    return tuple(_model(entry) for entry in tomllib.loads(text)["model"])
+    return tuple(_model(entry) for entry in _manifest()["model"])
 
 
 def by_role(role: str) -> Model:
     """The model of this role, ``encoder`` or ``tagger``; KeyError for any other."""
     return {model.role: model for model in models()}[role]
+
+
+@cache
+def labeller() -> ModelFile:
+    """The labeller's weights, which lie in this package."""
+    entry = _manifest()["labeller"]
+    return ModelFile(entry["path"], entry["size"], entry["sha256"])
 
 
 def _model(entry: Mapping[str, Any]) -> Model:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from seedbed_server.models.contract import RULES, Extraction, Turn
-from seedbed_server.models.manifest import by_role
+from seedbed_server.models.manifest import by_role, labeller
 from seedbed_server.processes import Child, Priority
 
 TIMEOUT = 600.0
@@ -23,7 +23,7 @@ class Tagger:
     def __init__(self, models_dir: Path, *, threads: int = 1) -> None:
         model = by_role("tagger")
         self.name = model.name
-        self.fingerprint = model.fingerprint(RULES)
+        self.fingerprint = model.fingerprint(RULES, labeller().sha256)
         self.child = Child(
             "tagger",
             "seedbed_server.models.tagger_child:create",

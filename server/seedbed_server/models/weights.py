@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from seedbed_server.models.manifest import Model, ModelFile, models
+from seedbed_server.models.manifest import Model, ModelFile, labeller, models
 
 HOW_TO_GET = "run `seedbed models pull`"
 
@@ -57,6 +57,16 @@ def require(root: Path, wanted: Sequence[Model] | None = None) -> None:
     problems = verify(root, wanted)
     if problems:
         raise WeightsError(problems)
+
+
+def labeller_file() -> Path:
+    """Where the labeller's weights lie in this package, verified. Raises WeightsError."""
+    file = labeller()
+    path = Path(__file__).parent / file.path
+    fault = _fault(path, file)
+    if fault:
+        raise WeightsError([f"{file.path} {fault}"])
+    return path
 
 
 def pull(root: Path, progress: Progress | None = None, wanted: Sequence[Model] | None = None) -> list[str]:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 QUERY_WORDS = 2000  # of a query that are looked at for names
 NAME_WORDS = 8  # words of the longest name that is looked for
-NEAR_EDGES = 300  # facts around the seeds that are ranked, newest first: some milliseconds
+NEAR_EDGES = 120  # facts around the seeds that are ranked, the newest, besides those that the words ask for
 
 # What the score of a fact gains by holding all words asked for, and by saying what one has only one of. Ranks add up
 # to 1 over all entities, so either outweighs being near.

@@ -119,7 +119,7 @@ class Knowledge(Projection[Reading]):
         PRIMARY KEY (key, seq, place)
     ) WITHOUT ROWID;
     """
-    reach = 8  # how far back the person spoken to is looked for
+    reach = 8  # how far back those who take part are looked for
     batch_messages = 32
 
     def __init__(self, derived: Derived, tagger: Tagger) -> None:
@@ -140,7 +140,7 @@ class Knowledge(Projection[Reading]):
     async def prepare(self, batches: Sequence[Batch]) -> Prepared[Reading]:
         """Let the tagger read all messages in one go."""
         places = [(batch.key, message) for batch in batches for message in batch.messages]
-        found = await self._tagger.extract([turn for batch in batches for turn in _turns(batch)])
+        found = await self._tagger.extract([turn for batch in batches for turn in turns(batch.messages, batch.before)])
         reading = Reading([(key, message.seq) for key, message in places], [], [])
         skipped: Counter[int] = Counter()
         for (key, message), extraction in zip(places, found, strict=True):
@@ -221,13 +221,17 @@ def speaker(message: Message) -> str:
     return message.name or message.role
 
 
-def _turns(batch: Batch) -> Iterator[Turn]:
-    """The messages as the tagger reads them; who is spoken to is the last other speaker of the session."""
-    earlier = list(batch.before)
-    for message in batch.messages:
+def turns(messages: Sequence[Message], before: Sequence[Message] = ()) -> Iterator[Turn]:
+    """The messages as the tagger reads them; who is spoken to is the last other speaker of the session.
+
+    ``before`` are messages that stand before the first one; those further back than `Knowledge.reach` do not matter.
+    """
+    earlier = list(before)
+    for message in messages:
         near = [m for m in earlier[-Knowledge.reach :] if m.seq >= message.seq - Knowledge.reach]
         others = [speaker(m) for m in near if m.session == message.session and speaker(m) != speaker(message)]
-        yield Turn(message.text, speaker(message), others[-1] if others else "", message.time)
+        listener = others[-1] if others else ""
+        yield Turn(message.text, speaker(message), listener, message.time, tuple(dict.fromkeys(others)))
         earlier.append(message)
 
 

@@ -1,0 +1,33 @@
+"""Names in chat: what the recogniser alone gets wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+from .conftest import Read
+
+# Said by Tom to Maya.
+IN_CHAT = {
+    "Maya lives in Porto.": ["Maya/person", "Porto/location"],
+    "my sister Elena is here": ["Elena/person"],
+    "my sister is here": [],
+    "we met in Lisbon": ["Lisbon/location"],
+    "I spent a week in Lyon.": ["Lyon/location"],
+    "maya is in paris": ["maya/person", "paris/location"],
+    "The order is ORD-48213-K.": [],
+    "the user asked the assistant": [],
+    "lol yeah omg 😂😂": [],
+}
+
+
+@pytest.mark.parametrize("text", IN_CHAT)
+def test_names_in_chat(read: Read, text: str) -> None:
+    """Exactly these names are found, with their types."""
+    found = read(text, speaker="Tom", listener="Maya")
+    assert [f"{span.text}/{span.type}" for span in found.entities if span.type != "date"] == IN_CHAT[text]
+
+
+@pytest.mark.parametrize("role", ["user", "assistant", "system", "tool"])
+def test_a_role_is_nobodys_name(read: Read, role: str) -> None:
+    """Who has no name is called by the role, and the role's word is no name in a text."""
+    assert read(f"The {role} is slow.", speaker=role, listener="").entities == ()
