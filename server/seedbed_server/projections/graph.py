@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from seedbed_server.log import Decision
+from seedbed_server.models.predicates import SINGLE
 from seedbed_server.projections.aliases import Names
 from seedbed_server.projections.analysis import normalise
 from seedbed_server.projections.entities import Entities, Entity
@@ -28,7 +29,7 @@ from seedbed_server.projections.names import canonical
 from seedbed_server.projections.pagerank import pagerank
 from seedbed_server.projections.relevance import FactWords
 from seedbed_server.projections.stated import Retractions, stated_claims
-from seedbed_server.projections.triples import SINGLE, Fact, circle, circles, is_value, resolve
+from seedbed_server.projections.triples import Fact, circle, circles, is_value, resolve
 
 if TYPE_CHECKING:
     import networkx as nx
