@@ -25,6 +25,7 @@ from .lexicon import Lexicon
 from .mending import Mended, Mender
 from .phrases import Scene
 from .reading import Piece, pieces
+from .recogniser import Recogniser
 from .relations import relations
 from .tokenizing import pass_plain_words
 from .trees import quoted_tokens
@@ -59,6 +60,7 @@ class TaggerWorker:
 
     def __init__(self, nlp: Language, labeller: Labeller) -> None:
         self._nlp = nlp
+        self._recogniser = Recogniser(nlp)
         self._labeller = labeller
         self._mender = Mender(Lexicon(nlp))
         self._triples = Triples(Lemmas(nlp))
@@ -100,7 +102,9 @@ class TaggerWorker:
     def _parse(self, batch: list[tuple[_Read, Piece]]) -> list[tuple[list[Span], list[Claim]] | None]:
         with self._nlp.memory_zone():
             mended = [self._mender.mend(piece.text, read.turn.persons) for read, piece in batch]
-            docs = list(self._nlp.pipe([each.text for each in mended], batch_size=len(batch)))
+            texts = [each.text for each in mended]
+            docs = list(self._nlp.pipe(texts, batch_size=len(batch), disable=["ner"]))
+            self._recogniser.mark(docs)
             labelled = self._labeller.of(docs)
             return [
                 self._understand(read.turn, piece, text, doc, found)
