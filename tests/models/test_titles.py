@@ -19,6 +19,7 @@ WRITTEN = {
     "my iPhone 13 Pro broke": ["iPhone 13 Pro/product"],
     "the ps5 and the galaxy s9": ["ps5/product", "galaxy s9/product"],
     "see shop.example/ipad or #iphone": [],
+    "I lost my iPhone.": ["iPhone/product"],
     "an ipad 2nd hand": ["ipad/product"],
 }
 

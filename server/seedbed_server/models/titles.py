@@ -27,7 +27,7 @@ _TITLE = re.compile(
 
 _DEVICE = re.compile(
     r"(?<![\w@#./-])(?i:iphone|ipad|ipod|xbox|playstation|kindle|macbook|galaxy s\d+|ps[2-5])"
-    r"(?: (?:(?i:pro|air|nano|mini|plus|max|ultra|touch|one|series|live)\b|\d{1,3}[a-z]?\b)){0,3}(?![\w./-])"
+    r"(?: (?:(?i:pro|air|nano|mini|plus|max|ultra|touch|live)\b|One\b|\d{1,3}[a-z]?\b)){0,3}(?![\w/-]|\.\w)"
 )
 
 
