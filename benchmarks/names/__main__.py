@@ -32,8 +32,8 @@ def main() -> int:
 
         figures = timed(model, chosen.against)
     print(figures)
-    if chosen.write:
-        _write(chosen.verb, figures)
+    if chosen.verb == "score" and chosen.write:
+        _write(figures)
     return 0
 
 
@@ -47,15 +47,14 @@ def _arguments() -> argparse.ArgumentParser:
     score.add_argument("labelled", type=Path, help="tokens and labels in columns, not those of the training")
     speed = verbs.add_parser("speed", help="processor time of a message, names and claims")
     speed.add_argument("against", help="the commit whose code it is compared with")
-    for verb in (train, score, speed):
-        verb.add_argument("--write", action="store_true", help="put the figures into docs/names.md")
+    score.add_argument("--write", action="store_true", help="put the figures into docs/names.md")
     return parser
 
 
-def _write(verb: str, figures: str) -> None:
-    """Replaces what stands between the page's two marks for ``verb``."""
-    head, begin, rest = PAGE.read_text(encoding="utf-8").partition(f"<!-- {verb} -->\n")
-    _, end, tail = rest.partition(f"<!-- end of {verb} -->")
+def _write(figures: str) -> None:
+    """Replaces what stands between the page's two marks."""
+    head, begin, rest = PAGE.read_text(encoding="utf-8").partition("<!-- score -->\n")
+    _, end, tail = rest.partition("<!-- end of score -->")
     PAGE.write_text(f"{head}{begin}{figures}\n{end}{tail}", encoding="utf-8")
 
 
