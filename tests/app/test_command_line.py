@@ -372,3 +372,35 @@ def test_a_data_directory_that_cannot_be_made_is_named(models_dir: Path, tmp_pat
     assert ended.returncode == 6
     assert "The data directory cannot be used." in _told(ended)
     assert "Traceback" not in _told(ended)
+
+
+def test_conversations_of_another_program_are_imported_once(run: Run, tmp_path: Path) -> None:
+    """Each as a session; what is no conversation is refused without a word of its content."""
+    file = tmp_path / "conversations.json"
+    said = {"uuid": "m", "sender": "human", "text": "We go to Porto", "created_at": "2024-05-08T10:00:01Z"}
+    file.write_text(json.dumps([{"uuid": "trip", "chat_messages": [said]}]))
+    assert run("import", "claude", str(file)).stdout == "1 imported, 0 were there already\n"
+    assert run("import", "claude", str(file)).stdout == "0 imported, 1 were there already\n"
+    assert run("read", "claude", "--session", "trip").stdout.endswith("2024-05-08 10:00  user: We go to Porto\n")
+    file.write_text(json.dumps([{"title": CANARY}]))
+    refused = run("import", "claude", str(file))
+    assert refused.exit_code == 2
+    assert "no conversation of a known form" in refused.stderr
+    assert CANARY not in refused.output
+
+
+def test_recall_is_evaluated(run: Run, tmp_path: Path) -> None:
+    """Rankings of every question, with evidence among the hits; what has no answer finds nothing."""
+    sets = Path(__file__).parents[2] / "benchmarks" / "sets"
+    unrelated, rankings = tmp_path / "unrelated.txt", tmp_path / "rankings.jsonl"
+    unrelated.write_text("# Far.\nHow many moons does Neptune have?\n")
+    ended = run(
+        "eval", "recall", str(sets / "twins.en.jsonl"), "--rankings", str(rankings), "--unrelated", str(unrelated)
+    )
+    assert ended.exit_code == 0
+    assert "1 of 1 unrelated questions found nothing" in ended.stdout
+    asked = json.loads((sets / "twins.en.jsonl").read_text(encoding="utf-8"))["questions"]
+    answers = {row["id"]: row for row in map(json.loads, rankings.read_text(encoding="utf-8").splitlines())}
+    assert answers.keys() == {question["id"] for question in asked}
+    found = [set(question["evidence"]) <= set(answers[question["id"]]["hits"][:5]) for question in asked]
+    assert sum(found) > 0.9 * len(found)

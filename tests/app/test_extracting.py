@@ -54,9 +54,7 @@ def test_one_line_for_each_message(tmp_path: Path) -> None:
     assert second["triples"][0]["subject"] == "Tom"
 
 
-@pytest.mark.parametrize(
-    "bad", ["{", "[]", '{"role": "user"}', '{"role": "", "content": "x"}', '{"role": "u", "content": 1}']
-)
+@pytest.mark.parametrize("bad", ["{", "[]", '{"role": "", "content": "x"}', '{"role": "u", "content": 1}'])
 def test_a_bad_line_is_named_and_nothing_is_written(tmp_path: Path, bad: str) -> None:
     """The error says which line; what was in the output file before is still there, and nothing beside it."""
     source, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"

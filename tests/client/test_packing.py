@@ -381,6 +381,13 @@ def test_parts_report_themselves() -> None:
     assert (seed.degraded_parts, seed.truncated, seed.omitted) == (("vector",), True, {"tb": 2})
 
 
+def test_what_is_about_something_else_is_not_cut() -> None:
+    """It is counted apart, and the seed is not truncated for it; a seed inside another says so too."""
+    seed = pack("", [Shown("vector", below_floor={"vector": 3}), Shown("vector", below_floor={"vector": 1})], 100)
+    assert (seed.truncated, seed.omitted, seed.below_floor) == (False, {}, {"vector": 4})
+    assert pack("", [shown_from_seed(seed, "whole")], 100).below_floor == {"vector": 4}
+
+
 def test_a_last_line_that_costs_more_without_its_break() -> None:
     """Where the added-up counts are a token short, the least important item goes, and the budget holds."""
     ends = next(end for end in _ends() if count(f"> tea{end}") > count(f"> tea{end}\n"))

@@ -85,6 +85,7 @@ seeds = st.builds(
     st.dictionaries(texts, numbers, max_size=2),
     st.integers(0, 2**64 - 1),
     st.lists(texts, max_size=2).map(tuple),
+    st.dictionaries(texts, numbers, max_size=2),
 )
 
 

@@ -86,6 +86,23 @@ def test_vector_takes_the_query(demo: RemoteMemory) -> None:
         assert [entry.text for entry in demo.seed(query).entries] == [SYSTEM]
 
 
+def test_vector_shows_nothing_rather_than_something_else(demo: RemoteMemory) -> None:
+    """A question that nothing is about: an empty part, and how many were withheld; nothing was cut for it."""
+    seed = demo.seed("Which port does PostgreSQL listen on?", variant=Vector(k=3))
+    assert [entry.text for entry in seed.entries] == [SYSTEM]
+    assert (seed.below_floor, seed.omitted, seed.truncated, seed.degraded) == ({"vector": 3}, {}, False, False)
+
+
+def test_vector_shows_what_is_said_again_once(ready: Serving) -> None:
+    """However often a question was asked, its answer has room."""
+    memory = ready.client.memory(next(_names), Vector(k=2))
+    memory.write([said("What is the code of the lock?")] * 30 + [said("It is 4417.")])
+    assert [item.text for item in recalled(memory.seed("What is the code of the lock?"))] == [
+        "What is the code of the lock?",
+        "It is 4417.",
+    ]
+
+
 def test_vector_k_zero_is_the_default_and_k_over_size_is_everything(ready: Serving) -> None:
     """4 by default; no error for more than there is."""
     memory = ready.client.memory(next(_names), Vector(k=0))

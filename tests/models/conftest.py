@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -41,8 +42,8 @@ def worker() -> TaggerWorker:
 def read(worker: TaggerWorker) -> Read:
     """Reads one message, said by Maya to Sam."""
 
-    def read_one(text: str, speaker: str = "Maya", listener: str = "Sam") -> Extraction:
-        (wire,) = finish(worker, [Turn(text, speaker, listener, None).to_wire()])
+    def read_one(text: str, speaker: str = "Maya", listener: str = "Sam", time: datetime | None = None) -> Extraction:
+        (wire,) = finish(worker, [Turn(text, speaker, listener, time).to_wire()])
         assert wire is not None
         return Extraction.from_wire(wire)
 

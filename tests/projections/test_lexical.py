@@ -34,15 +34,16 @@ async def end(log: ListLog, derived: Derived, projector: Projector) -> None:
 
 
 async def test_terms_are_loaded_as_analysed(tmp_path: Path) -> None:
-    """What is loaded are the terms of text and name, by seq, with the session."""
+    """What is loaded are the terms of text and name, by seq, with the session and the time."""
     log = ListLog()
     derived, lexical, projector = await begin(log, tmp_path)
     log.append(1, "Cats and cats", Message.assistant(""), Message.user("東京", "Žofie"))
     assert await projector.wait_applied(1, 3, timeout=5)
     rows = await lexical.load(1)
+    first, _, second = (said.time.timestamp() for said in await log.read(1, limit=3) if said.time)
     assert rows == [
-        TermRow(1, "s", "user", ("maya",), ("cat", "and", "cat", "1", "januari", "2024")),
-        TermRow(3, "s", "user", ("žofi", "zofi"), ("東", "東京", "京", "1", "januari", "2024")),
+        TermRow(1, "s", "user", ("maya",), ("cat", "and", "cat", "1", "januari", "2024"), first),
+        TermRow(3, "s", "user", ("žofi", "zofi"), ("東", "東京", "京", "1", "januari", "2024"), second),
     ]
     assert await lexical.load(1, after_seq=1) == rows[1:]
     assert await lexical.load(2) == []

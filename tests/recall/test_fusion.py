@@ -54,3 +54,27 @@ def test_ranks_count_who_got_more_from_a_leg(drawn: list[tuple[float, float, boo
             for row in scores.rows.tolist()
         ]
         assert scores.legs[name].rank.tolist() == expected
+
+
+@settings(deadline=None, max_examples=80)
+@given(rows, depths, st.lists(st.integers(0, 3), min_size=25, max_size=25))
+def test_of_what_says_the_same_the_best_is_kept(
+    drawn: list[tuple[float, float, bool]], k: int, said: list[int]
+) -> None:
+    """The k best that differ, as a full sort gives them; of equal ones the newest."""
+    gists = np.array(said[: len(drawn)], dtype=np.int64)
+    alive = np.array([row[2] for row in drawn], dtype=np.bool_)
+    every = fuse(legs(drawn), alive, len(drawn)).rows.tolist()
+    first = {gists[at]: at for at in reversed(every)}
+    expected = [at for at in every if first[gists[at]] == at][:k]
+    assert fuse(legs(drawn), alive, k, gists).rows.tolist() == expected
+
+
+def test_one_answer_among_ten_thousand_equal_messages() -> None:
+    """However many say the same, what says something else is found."""
+    n = 10_000
+    scores = np.ones(n + 1)
+    scores[17] = 0.5
+    gists = np.zeros(n + 1, dtype=np.int64)
+    gists[17] = 1
+    assert fuse({"one": (scores, 1.0)}, np.ones(n + 1, dtype=np.bool_), 4, gists).rows.tolist() == [n, 17]

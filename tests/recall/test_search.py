@@ -86,10 +86,11 @@ async def test_the_legs_explain_the_order(room: Room) -> None:
     assert len(ranking.hits) == len(SAID) + 1
     assert [hit.score for hit in ranking.hits] == sorted((hit.score for hit in ranking.hits), reverse=True)
     for hit in ranking.hits:
-        assert [leg.name for leg in hit.legs] == ["dense", "lexical", "speaker", "role"]
+        assert [leg.name for leg in hit.legs] == ["dense", "lexical", "exact", "time", "speaker", "role"]
         assert sum(leg.contribution for leg in hit.legs) == pytest.approx(hit.score)
-        _, lexical, speaker, role = hit.legs
+        _, lexical, exact, time, speaker, role = hit.legs
         assert 0 <= lexical.raw < 1
+        assert exact.raw == time.raw == 0
         assert (speaker.raw, role.raw) == (hit.message.name == "Ben", hit.message.role == "assistant")
 
 
@@ -116,3 +117,62 @@ async def test_a_fact_at_the_end_of_a_long_message_is_found(room: Room) -> None:
     for query in ("vault 7319", "Which number opens the vault?"):
         ranking = await room.search("long", query)
         assert ranking.hits[0].message.seq == 1, query
+
+
+@pytest.mark.parametrize("query", ["Which port does PostgreSQL listen on?", "What colour is the car?", "🦑"])
+async def test_an_unrelated_question_finds_nothing_and_says_so(room: Room, query: str) -> None:
+    """Not the least bad messages: how many of the k best fell below the floor, and the best score among them."""
+    name = f"unrelated {query}"
+    await room.write(name, *conversation())
+    ranking = await room.search(name, query, k=3)
+    assert (ranking.hits, ranking.below_floor, ranking.degraded_legs) == ((), 3, ())
+    assert ranking.best_below_floor < 0.5
+    assert (await room.search(name, "When is the dentist?", k=3)).below_floor == 0
+
+
+async def test_an_identifier_is_found_where_it_stands(room: Room) -> None:
+    """Above the neighbours that say more of the question, in a question that says much else, and in a long message."""
+    story = "The courier came late again and the papers of the parcel were wet, so I hung them up to dry. " * 20
+    await room.write(
+        "orders",
+        *conversation(),
+        "Which order is it, and what is its delivery status?",
+        f"{story} ORD-48213-K.",
+        "Thanks, I asked for the delivery status of the order.",
+        "ORD-48214-K came on time.",
+    )
+    await room.project("orders")
+    for query in (
+        "ORD-48213-K",
+        "What is the delivery status of order ORD-48213-K?",
+        f"ORD-48213-K. {conversation()[5].text * 9}",
+    ):
+        ranking = await room.search("orders", query)
+        assert "ORD-48213-K" in ranking.hits[0].message.text, query
+
+
+async def test_a_rare_name_is_never_unrelated(room: Room) -> None:
+    """However little else of the question was ever said."""
+    await room.write("names", *conversation(), "Zygmunt is coming as well.")
+    for query in ("zygmunt", "What tax do Portuguese vineyards pay on Zygmunt's third harvest of sour grapes?"):
+        assert (await room.search("names", query)).hits[0].message.text == "Zygmunt is coming as well."
+
+
+async def test_a_speaker_with_the_name_of_a_function_word_is_named(room: Room) -> None:
+    """Will, in the middle of a sentence; not the verb."""
+    said = [Message.user("I was there.", name) for name in ("Maya", "Will", "Ben")]
+    await room.write("will", *said)
+    for query, named in (("And what did Will see?", {"Will"}), ("Will they come, what did they see?", set())):
+        hits = (await room.search("will", query)).hits
+        assert {hit.message.name for hit in hits for leg in hit.legs if leg.name == "speaker" and leg.raw} == named
+
+
+async def test_a_question_asked_again_and_again_does_not_crowd_out_its_answer(room: Room) -> None:
+    """Of messages in the same words one is found, when only distinct ones are wanted; negated, they are not the same."""
+    asked = ("What is the code of the bicycle lock?", "what is the code of the bicycle lock", "It is 4-4-1.")
+    await room.write("again", *asked * 9, "It is not 4-4-1.")
+    everything = texts(await room.search("again", asked[0], k=4))
+    assert {text.casefold().rstrip("?") for text in everything} == {asked[1]}
+    found = texts(await room.search("again", asked[0], k=4, distinct=True))
+    assert len(found) == 3
+    assert {"It is 4-4-1.", "It is not 4-4-1."} < set(found)

@@ -52,5 +52,6 @@ def test_rankings_of_a_data_set(ready: Serving, tmp_path: Path) -> None:
     assert lines["late"]["hits"][0] == "m1-0"
     assert lines["cat"]["hits"][0] == "m0-0"
     assert "m1-0" in lines["late"]["seed"]["ids"]
-    assert all(0 < line["seed"]["tokens"] <= 300 and line["ms"] > 0 for line in lines.values())
+    assert all(line["seed"]["tokens"] <= 300 and line["ms"] > 0 for line in lines.values())
+    assert min(lines[found]["seed"]["tokens"] for found in ("late", "cat")) > 0
     assert not [memory for memory in ready.client.list_memories() if memory.name.startswith("eval-")]

@@ -56,14 +56,17 @@ def pack(system: str, shown: Sequence[Shown], max_tokens: int | None) -> Seed:
         packing.extend_tail(rank)
     entries, tokens = packing.finish()
     omitted = packing.omitted()
+    below_floor: Counter[str] = Counter()
     for part in shown:
         omitted.update(part.omitted)
+        below_floor.update(part.below_floor)
     return Seed(
         entries,
         tokens,
         truncated=packing.truncated or bool(omitted) or any(part.truncated for part in shown),
         omitted=dict(omitted),
         degraded_parts=tuple(dict.fromkeys(part.origin for part in shown if part.degraded)),
+        below_floor=dict(below_floor),
     )
 
 
@@ -87,7 +90,8 @@ def shown_from_seed(seed: Seed, origin: str) -> Shown:
             recent.append(_message(entry))
     others = [item for item in items if item.kind != "recalled"]
     recalled = sorted((item for item in items if item.kind == "recalled"), key=lambda item: -item.score)
-    return Shown(origin, (*others, *by_value(recalled)), tuple(recent), seed.degraded, seed.truncated, seed.omitted)
+    items = [*others, *by_value(recalled)]
+    return Shown(origin, tuple(items), tuple(recent), seed.degraded, seed.truncated, seed.omitted, seed.below_floor)
 
 
 def _message(entry: SeedMessage) -> Message:

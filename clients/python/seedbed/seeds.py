@@ -39,7 +39,8 @@ class Shown:
     ``items`` go to the leading system message and come most important first;
     ``recent`` is a contiguous newest tail of the session, oldest first.
     ``truncated`` and ``omitted`` (counts by origin) say what a budget of the
-    part's own has cut and left out already.
+    part's own has cut and left out already; ``below_floor`` how many candidates
+    were withheld because none of them is about the query.
     """
 
     origin: str
@@ -48,6 +49,7 @@ class Shown:
     degraded: bool = False
     truncated: bool = False
     omitted: Mapping[str, int] = field(default_factory=dict)
+    below_floor: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,8 @@ class Seed:
 
     ``tokens`` counts the whole, and never exceeds the budget; ``truncated``
     says that something was cut or left out for it, ``omitted`` how many items
-    of each part. ``applied_seq`` and ``degraded`` are as in the server's reply.
+    of each part; ``below_floor`` how many each withheld because none of them is
+    about the query. ``applied_seq`` and ``degraded`` are as in the server's reply.
     """
 
     entries: tuple[SeedMessage, ...]
@@ -82,6 +85,7 @@ class Seed:
     omitted: Mapping[str, int] = field(default_factory=dict)
     applied_seq: int = 0
     degraded_parts: tuple[str, ...] = ()
+    below_floor: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def degraded(self) -> bool:

@@ -10,6 +10,7 @@ its content. Only protobuf is imported here, never gRPC.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from math import isfinite
@@ -29,6 +30,8 @@ _INT64 = range(-(2**63), 2**63)
 # Years 1 to 9999: what google.protobuf.Timestamp allows, and datetime too.
 _SECONDS = range(-62_135_596_800, 253_402_300_800)
 _NANOS = range(1_000_000_000)
+_BUDGET = memory_service_pb2.OMISSION_REASON_BUDGET
+_BELOW_FLOOR = memory_service_pb2.OMISSION_REASON_BELOW_FLOOR
 
 
 class WireError(ValueError):
@@ -308,8 +311,9 @@ def seed_to_proto(seed: Seed) -> memory_service_pb2.SeedResponse:
         degraded=seed.degraded,
         degraded_parts=[text_for_wire(part) for part in seed.degraded_parts],
     )
-    for origin, count in seed.omitted.items():
-        proto.omitted.add(origin=text_for_wire(origin), items=count)
+    for reason, omitted in ((_BUDGET, seed.omitted), (_BELOW_FLOOR, seed.below_floor)):
+        for origin, count in omitted.items():
+            proto.omitted.add(origin=text_for_wire(origin), items=count, reason=reason)
     for entry in seed.entries:
         _put_entry(proto.messages.add(), entry)
     return proto
@@ -338,15 +342,16 @@ def _put_entry(proto: memory_service_pb2.SeedMessage, entry: SeedMessage) -> Non
 
 def seed_from_proto(proto: memory_service_pb2.SeedResponse) -> Seed:
     """Return the seed of a server's reply."""
-    omitted: dict[str, int] = {}
+    omitted: Counter[str] = Counter()
+    below_floor: Counter[str] = Counter()
     for omission in proto.omitted:
-        omitted[omission.origin] = omitted.get(omission.origin, 0) + omission.items
+        (below_floor if omission.reason == _BELOW_FLOOR else omitted)[omission.origin] += omission.items
     degraded = tuple(proto.degraded_parts)
     if proto.degraded and not degraded:
         # A server that names no part still said that the answer is not whole.
         degraded = ("unknown",)
     entries = tuple(_entry_from_proto(entry) for entry in proto.messages)
-    return Seed(entries, proto.tokens, proto.truncated, omitted, proto.applied_seq, degraded)
+    return Seed(entries, proto.tokens, proto.truncated, dict(omitted), proto.applied_seq, degraded, dict(below_floor))
 
 
 def _entry_from_proto(proto: memory_service_pb2.SeedMessage) -> SeedMessage:

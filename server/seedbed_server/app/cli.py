@@ -132,11 +132,14 @@ def recall(
 ) -> None:
     """Print the ranked search behind the seed."""
     with target.client() as client:
-        for hit in client.memory(memory).recall(query, k=k, explain=explain).hits:
+        found = client.memory(memory).recall(query, k=k, explain=explain)
+        for hit in found.hits:
             out.print(f"{hit.score:.3f}  {_line(hit.message)}", highlight=False, markup=False, soft_wrap=True)
             if explain:
                 legs = "  ".join(f"{leg.leg} {leg.contribution:+.3f} (#{leg.rank})" for leg in hit.legs)
                 out.print(f"       {legs}", highlight=False, markup=False, style="dim")
+        if found.degraded:
+            err.print(f"degraded: without {', '.join(found.degraded_legs)}", highlight=False)
 
 
 @app.command()
@@ -163,17 +166,17 @@ def import_(
     target: Target,
     memory: str,
     file: Annotated[
-        Path, typer.Argument(help="JSON Lines: role, content, and optionally id, session, name, time; or as exported.")
+        Path, typer.Argument(help="JSON Lines, a chat API's messages, or the conversations.json of ChatGPT or Claude.")
     ],
 ) -> None:
     """Import a conversation; repeating it stores nothing twice."""
-    from seedbed_server.app.transfer import BadLineError, import_file
+    from seedbed_server.app.transfer import BadFileError, import_file
 
     with target.client() as client:
         try:
             done = import_file(client.memory(memory), file, err)
-        except BadLineError as error:
-            err.print(f"[red]{file}[/red]: {error}; nothing after that line was read")
+        except BadFileError as error:
+            err.print(f"[red]{file}[/red]: {error}; nothing after that was read")
             raise typer.Exit(USAGE) from None
         except OSError as error:
             err.print(f"[red]{file}[/red] cannot be read: {error.strerror}")
@@ -204,12 +207,12 @@ def extract(
 ) -> None:
     """Read messages for the names and triples in them, as the server does; no server is needed."""
     from seedbed_server.app.extracting import extract_file
-    from seedbed_server.app.transfer import BadLineError
+    from seedbed_server.app.transfer import BadFileError
     from seedbed_server.models.weights import WeightsError
 
     try:
         count = extract_file(configuration.models_dir(configuration.load()), file, to, err)
-    except BadLineError as error:
+    except BadFileError as error:
         err.print(f"[red]{file}[/red]: {error}; nothing was written")
         raise typer.Exit(USAGE) from None
     except OSError as error:
@@ -317,6 +320,7 @@ def eval_recall(
     rankings: Annotated[Path, typer.Option(help="Where the rankings go, as JSON Lines.")],
     max_tokens: Annotated[int, typer.Option(help="Budget of each seed.")] = 2000,
     limit: Annotated[int, typer.Option(help="Hits per question.")] = 50,
+    unrelated: Annotated[Path | None, typer.Option(help="Questions that should find nothing, one a line.")] = None,
 ) -> None:
     """Write every conversation, ask every question, and keep what came back."""
     from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn
@@ -325,9 +329,16 @@ def eval_recall(
 
     started = time.perf_counter()
     columns = (*Progress.get_default_columns(), MofNCompleteColumn(), TimeElapsedColumn())
+    try:
+        dataset.open("rb").close()
+    except OSError as error:
+        err.print(f"[red]{dataset}[/red] cannot be read: {error.strerror}")
+        raise typer.Exit(USAGE) from None
     with target.client() as client, Progress(*columns, console=err) as progress:
-        answered = evaluate(client, Options(dataset, rankings, limit, max_tokens), progress)
-    out.print(f"{answered} questions in {time.perf_counter() - started:.0f} s: {rankings}", highlight=False)
+        found = evaluate(client, Options(dataset, rankings, limit, max_tokens, unrelated), progress)
+    out.print(f"{found.answered} questions in {time.perf_counter() - started:.0f} s: {rankings}", highlight=False)
+    if found.unrelated:
+        out.print(f"{found.nothing} of {found.unrelated} unrelated questions found nothing", highlight=False)
 
 
 @app.command()

@@ -7,6 +7,9 @@ in the middle of the conversation, ahead of that message). A line of rankings is
 ``{"id", "hits": [message ids], "seed": {"ids", "tokens"}, "ms"}``; ``ms`` is the
 time of the Recall call as the caller sees it. A message that says nothing is left
 out: no memory takes it, and nothing could be found in it.
+
+Questions that no conversation answers, one a line, may be asked of every memory
+beside its own: the right answer to them is nothing.
 """
 
 from __future__ import annotations
@@ -34,18 +37,32 @@ BATCH = 500
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to evaluate: ``limit`` hits a question, ``max_tokens`` for the seed."""
+    """How to evaluate: ``limit`` hits a question, ``max_tokens`` for the seed.
+
+    ``unrelated`` is a file of questions without an answer; lines that begin with # are none.
+    """
 
     dataset: Path
     rankings: Path
     limit: int
     max_tokens: int
+    unrelated: Path | None = None
 
 
-def evaluate(client: Client, options: Options, progress: Progress) -> int:
-    """Write the rankings of every question; returns how many. The memories are deleted afterwards."""
+@dataclass(slots=True)
+class Evaluated:
+    """How many questions were asked, and how many unrelated ones, of which so many found nothing."""
+
+    answered: int = 0
+    unrelated: int = 0
+    nothing: int = 0
+
+
+def evaluate(client: Client, options: Options, progress: Progress) -> Evaluated:
+    """Write the rankings of every question. The memories are deleted afterwards."""
     run = uuid.uuid4().hex[:8]
-    answered = 0
+    found = Evaluated()
+    unrelated = _unrelated(options.unrelated)
     conversations = list(_conversations(options.dataset))
     asked = sum(len(conversation["questions"]) for conversation in conversations)
     written = sum(len(conversation["messages"]) for conversation in conversations)
@@ -56,9 +73,14 @@ def evaluate(client: Client, options: Options, progress: Progress) -> int:
             trial = Trial(client, name, Hybrid(Vector(k=options.limit), max_tokens=options.max_tokens))
             for line in _answers(trial, conversation, options, progress, bars):
                 out.write(json.dumps(line, ensure_ascii=False) + "\n")
-                answered += 1
+                found.answered += 1
+            if unrelated:
+                wait_applied(client, name)
+                memory = trial.memory()
+                found.nothing += sum(not memory.recall(query).hits for query in unrelated)
+                found.unrelated += len(unrelated)
             client.delete_memory(name)
-    return answered
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +141,11 @@ def _ask(memory: RemoteMemory, question: dict[str, Any], options: Options) -> di
         "seed": {"ids": list(seed.source_ids), "tokens": seed.tokens},
         "ms": round(took, 2),
     }
+
+
+def _unrelated(file: Path | None) -> list[str]:
+    lines = file.read_text(encoding="utf-8").splitlines() if file else []
+    return [line for line in lines if line.strip() and not line.startswith("#")]
 
 
 def _conversations(path: Path) -> Iterator[dict[str, Any]]:

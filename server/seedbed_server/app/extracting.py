@@ -31,7 +31,7 @@ CHUNK = 512
 def extract_file(models_dir: Path, source: Path, out: Path, console: Console) -> int:
     """Write one line to ``out`` (``-`` is standard output) for each message of ``source``; returns how many.
 
-    Raises BadLineError, OSError, and WeightsError if the models are not there.
+    Raises BadFileError, OSError, and WeightsError if the models are not there.
     """
     messages = list(read_messages(source))
     lines = _lines(models_dir, messages, console)

@@ -5,6 +5,9 @@ and ``content`` are needed. A message that is more than one text is a line of th
 contract's own JSON (``parts``, ``tool_calls``, ``tool_call_id``, ``metadata``), so
 nothing is lost. Without an id, a message gets one from what it says and where it
 stands, so that repeating an import stores nothing twice.
+
+Read are also the formats of ``exports``: a chat API's list of messages, a line or
+a file with one in ``messages``, and what ChatGPT and Claude export.
 """
 
 from __future__ import annotations
@@ -26,35 +29,61 @@ from seedbed import Message, wire
 from seedbed.client import RemoteMemory
 from seedbed.results import Imported
 from seedbed.v1 import message_pb2 as pb
+from seedbed_server.app import exports
 
 
-class BadLineError(ValueError):
-    """A line of the file is not a message; the text says which line, and nothing of its content."""
+class BadFileError(ValueError):
+    """The file, or a line of it, is not messages; the text says which line, and nothing of its content."""
 
 
 def import_file(memory: RemoteMemory, file: Path, console: Console) -> Imported:
-    """Import a file, with a bar. Raises BadLineError; what stood before the bad line is stored."""
-    with file.open("rb") as lines:
-        total = sum(1 for _ in lines)
-    # The bar ends with the block, also when a line is bad.
-    with file.open("rb") as lines, Progress(console=console) as progress:
-        bar = progress.add_task("messages", total=total)
+    """Import a file, with a bar. Raises BadFileError; what stood before the bad line is stored."""
+    with Progress(console=console) as progress:  # the bar ends with the block, also when a line is bad
+        bar = progress.add_task("messages", total=_count(file) if _is_lines(file) else None)
 
-        def messages() -> Iterator[Message]:
-            for number, line in enumerate(lines, 1):
-                if line.strip():
-                    yield _message(number, line)
+        def counted() -> Iterator[Message]:
+            for message in read_messages(file):
+                yield message
                 progress.advance(bar)
 
-        return memory.import_messages(messages())
+        return memory.import_messages(counted())
 
 
-def read_messages(file: Path) -> Iterator[Message]:
-    """The messages of a file. Raises BadLineError at the first line that is none, and OSError."""
+def _is_lines(file: Path) -> bool:
+    """Whether the file is a message or a conversation a line: the first line decides, which is then one JSON object."""
+    with file.open("rb") as lines:
+        first = next((line for line in lines if line.strip()), b"")
+        try:
+            row = json.loads(first)
+        except (ValueError, RecursionError):
+            return not first.startswith(b"[") and first.strip() != b"{"
+        return not isinstance(row, list) and not (isinstance(row, dict) and {"mapping", "chat_messages"} & row.keys())
+
+
+def _count(file: Path) -> int:
+    with file.open("rb") as lines:
+        return sum(1 for _ in lines)
+
+
+def _lines(file: Path) -> Iterator[Message]:
     with file.open("rb") as lines:
         for number, line in enumerate(lines, 1):
             if line.strip():
-                yield _message(number, line)
+                yield from _line_messages(number, line)
+
+
+def _document(file: Path) -> Iterator[Message]:
+    try:
+        yield from exports.messages(json.loads(file.read_bytes()))
+    except exports.UnknownFormatError:
+        raise BadFileError("it holds no conversation of a known form") from None
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
+        raise BadFileError("it cannot be read as conversations") from None
+
+
+def read_messages(file: Path) -> Iterator[Message]:
+    """Return an iterator over a file's messages. Raises BadFileError at what is none, and OSError."""
+    return _lines(file) if _is_lines(file) else _document(file)
 
 
 def export_file(memory: RemoteMemory, file: Path) -> None:
@@ -67,18 +96,24 @@ def export_file(memory: RemoteMemory, file: Path) -> None:
         stream.writelines(lines)
 
 
-def _message(number: int, line: bytes) -> Message:
+def _line_messages(number: int, line: bytes) -> Iterator[Message]:
     try:
         row: dict[str, Any] = json.loads(line.decode())
-        message = (
-            _simple(row) if "content" in row else wire.message_from_proto(json_format.ParseDict(row, pb.Message()))
-        )
+        if "messages" in row:
+            found = [*exports.conversation_messages(row, number)]
+        elif isinstance(row.get("content"), str) and "tool_calls" not in row:
+            found = [_simple(row)]
+        elif "content" in row:
+            found = [*exports.api_messages([row], "default", number)]
+        else:
+            found = [wire.message_from_proto(json_format.ParseDict(row, pb.Message()))]
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError, json_format.ParseError):
-        raise BadLineError(f"line {number} is not a message") from None
-    if not message.role:
-        raise BadLineError(f"line {number} is not a message")
-    made = message.id or hashlib.sha256(b"%d\n%b" % (number, line.strip())).hexdigest()[:32]
-    return replace(message, id=made, session=message.session or "default")
+        raise BadFileError(f"line {number} is not a message") from None
+    for message in found:
+        if not message.role:
+            raise BadFileError(f"line {number} is not a message")
+        made = message.id or hashlib.sha256(b"%d\n%b" % (number, line.strip())).hexdigest()[:32]
+        yield replace(message, id=made, session=message.session or "default")
 
 
 def _simple(row: dict[str, Any]) -> Message:

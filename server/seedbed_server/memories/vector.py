@@ -16,7 +16,10 @@ MOST_HITS = 1000
 
 @dataclass(frozen=True, slots=True)
 class VectorPart:
-    """Shows what recall finds, over all sessions, by value per token; the packer puts it in the order of time."""
+    """Shows what recall finds, over all sessions, by value per token; the packer puts it in the order of time.
+
+    What was said again and again comes once: a question that was asked ten times must not crowd out its answer.
+    """
 
     recall: Recall
 
@@ -27,10 +30,11 @@ class VectorPart:
     async def show(self, view: View, part: Vector, known: frozenset[str]) -> Answer:
         """Recall ``k`` messages besides those in ``known``, which the seed shows anyway."""
         k = min(part.k or Vector().k, MOST_HITS)
-        search = Search(view.ask.query, k + len(known), upto_seq=view.upto_seq)
+        search = Search(view.ask.query, k + len(known), upto_seq=view.upto_seq, distinct=True)
         ranking = await self.recall.search(view.record, search)
         hits = [hit for hit in ranking.hits if hit.message.id not in known][:k]
-        shown = Shown("vector", by_value([*map(_item, hits)]), degraded=bool(ranking.degraded_legs))
+        below = {"vector": min(ranking.below_floor, k)} if ranking.below_floor else {}
+        shown = Shown("vector", by_value([*map(_item, hits)]), degraded=bool(ranking.degraded_legs), below_floor=below)
         return Answer(shown, ranking.applied_seq)
 
 

@@ -8,26 +8,28 @@ says too little to be kept.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from spacy.tokens import Token
 
+from .clauses import Clause, Said, antecedent, canonical, hanging, is_none, objects_of
+from .copula import copula
 from .lemmas import Lemmas
-from .phrases import LONGEST_OBJECT, Node, Scene, each_of
-from .relations import holder_of
-from .stance import Stance
+from .phrases import LONGEST_OBJECT, Node, Scene
+from .predicates import PREDICATES, STATE_CHANGES
+from .relations import is_name
+from .trees import each_of
 from .vocabulary import (
     ARGUMENT_PREPOSITIONS,
-    DISPOSITIONS,
+    DIRECTIONS,
     DOING,
     IDLE_ACTIVITIES,
     LASTING,
     LIKING,
     NOT_CLAIMS,
+    PLACED,
     PLANNING,
     PRAISE,
-    PREDICATES,
-    STATE_CHANGES,
+    STRIVING,
     TIME_NOUNS,
     VAGUE_NOUNS,
     relation,
@@ -39,136 +41,23 @@ _SETTLED = {"work", "live", "study", "up"}
 _OWN_WORDS = {"be", "say", "tell", "look", "wait"}
 
 
-@dataclass(frozen=True, slots=True)
-class Clause:
-    """A verb that claims something, and one of those who act in it."""
-
-    scene: Scene
-    verb: Token
-    lemma: str
-    stance: Stance
-    subject: Node
-
-    @property
-    def base(self) -> str:
-        """The predicate without its preposition: "work", "give up", "can play", "be promoted"."""
-        words = [self.lemma, *(child.lower_ for child in self.verb.children if child.dep_ == "prt")]
-        if self.passive:
-            words[:1] = ["be", self.verb.lower_]
-        return " ".join(["can", *words] if self.stance.ability else words)
-
-    @property
-    def passive(self) -> bool:
-        """Whether the subject is the one to whom it is done."""
-        return is_passive(self.verb)
-
-    def thing(self, token: Token) -> Node | None:
-        """What a phrase of the clause names."""
-        return self.scene.thing(token, self.subject)
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """One thing that a clause says: ``last`` is its last token, ``denied`` a "no" before it."""
-
-    predicate: str
-    node: Node
-    last: Token
-    denied: bool = False
-
-
 def complements(clause: Clause, lemmas: Lemmas) -> Iterator[Said]:
     """All that a clause says of its subject, in the order of the text."""
     if clause.lemma == "be" and not clause.passive:
-        yield from _copula(clause)
-    elif clause.verb.lower_ not in {"called", "named"} or not clause.passive:  # those are relations
+        yield from copula(clause)
+    elif clause.passive and clause.verb.lower_ in {"called", "named"}:
+        yield from _named(clause)
+    else:
         yield from _action(clause, lemmas)
 
 
-def canonical(parsed: str) -> str:
-    """The canonical form of a predicate as parsed."""
-    return PREDICATES.get(parsed, parsed)
-
-
-def is_passive(verb: Token) -> bool:
-    """Whether a verb is in the passive."""
-    return any(child.dep_ == "auxpass" for child in verb.children)
-
-
-def is_none(noun: Token) -> bool:
-    """Whether a noun denies its clause, as in "no siblings" and "neither Tom"."""
-    return any(
-        child.lower_ in {"no", "neither"} and child.dep_ in {"det", "preconj", "cc", "neg"} for child in noun.children
-    )
-
-
-# --- "is" ----------------------------------------------------------------------
-
-
-def _copula(clause: Clause) -> Iterator[Said]:
-    """What somebody is: "is a nurse", "is vegan", "is allergic to nuts", "is from Rome"."""
+def _named(clause: Clause) -> Iterator[Said]:
+    """What something is called; who is somebody's by that name is a relation already."""
+    subjects = [child for child in clause.verb.children if child.dep_ == "nsubjpass"]
     for child in clause.verb.children:
-        if child.dep_ == "attr":
-            for each in each_of(child):
-                yield from _attribute(clause, each)
-        elif child.dep_ == "acomp":
-            for each in each_of(child):
-                yield from _quality(clause, each)
-        elif child.dep_ == "prep" and child.lower_ in {"from", "into", "in", "at", "to"}:
-            for noun in objects_of(child):
-                node = clause.thing(noun)
-                if node is not None and (child.lower_ in {"from", "into"} or node.type == "location"):
-                    yield Said(canonical(f"be {child.lower_}"), node, noun)
-
-
-def _attribute(clause: Clause, noun: Token) -> Iterator[Said]:
-    """A calling or a kind; no opinion, and no relative (that is a relation)."""
-    if not noun.tag_.startswith("N") or (relation(noun.text) is not None and holder_of(noun) is not None):
-        return
-    if noun.lower_ == "fan":
-        liked = [each for prep in noun.children if prep.lower_ == "of" for each in objects_of(prep)]
-        yield from (Said("like", node, each) for each in liked if (node := clause.thing(each)) is not None)
-        return
-    if {token.lower_ for token in noun.lefts} & PRAISE or noun.lower_ in PRAISE:
-        return
-    if any(token.tag_ in {"JJS", "PRP$", "WP", "WDT"} for token in noun.lefts):
-        return
-    if (node := clause.thing(noun)) is not None:
-        yield Said("be", node, noun, is_none(noun))
-        yield from _employer(clause, noun)
-
-
-def _employer(clause: Clause, calling: Token) -> Iterator[Said]:
-    """Whom one with a calling works for: "an engineer at Siemens"."""
-    for prep in _hanging(calling):
-        for noun in objects_of(prep) if prep.lower_ in {"at", "for"} else ():
-            if (node := clause.thing(noun)) is not None and node.type == "organisation":
-                yield Said("work at", node, noun)
-
-
-def _quality(clause: Clause, adjective: Token) -> Iterator[Said]:
-    """A lasting property, alone or with what it is about."""
-    word = adjective.lower_
-    preps = [child for child in adjective.children if child.dep_ == "prep"]
-    for prep in preps if word in DISPOSITIONS else ():
-        for noun in objects_of(prep) if prep.lower_ in {"to", "of", "in", "with", "from", "on", "at"} else ():
-            if (node := clause.thing(noun)) is not None:
-                yield Said(canonical(f"be {word} {prep.lower_}"), node, noun)
-    name = clause.scene.names.at(adjective)
-    if name is not None and name.type == "organisation":
-        yield Said("be", Node(name.text(clause.scene.doc), name.type), adjective)
-    elif word in LASTING and not preps:
-        yield Said("be", Node(word, "other"), adjective)
-    elif word == "old" and (age := _age(adjective)):
-        yield Said("be", Node(f"{age} years old", "other"), adjective)
-
-
-def _age(adjective: Token) -> str:
-    years = next((child for child in adjective.children if child.lower_ in {"years", "year"}), None)
-    return next((child.text for child in years.children if child.dep_ == "nummod"), "") if years else ""
-
-
-# --- everything else that one does ---------------------------------------------
+        node = clause.thing(child) if child.dep_ == "oprd" and is_name(child) else None
+        if node is not None and not any(relation(subject.text) for subject in subjects):
+            yield Said("be called", node, child)
 
 
 def _action(clause: Clause, lemmas: Lemmas) -> Iterator[Said]:
@@ -179,23 +68,35 @@ def _action(clause: Clause, lemmas: Lemmas) -> Iterator[Said]:
         return  # the claim is in "to VERB"
     wanted = _OBJECTS | ({"attr"} if clause.lemma in {"become", "remain"} else set())
     objects = [child for child in children if child.dep_ in wanted]
+    objects = [noun for noun in objects if not (noun.dep_ == "oprd" and clause.lemma in {"call", "name"})]
     preps = [child for child in children if child.dep_ in {"prep", "agent"}]
+    preps += [
+        inner
+        for child in children
+        if child.dep_ in {"advmod", "prt"} and child.lower_ in DIRECTIONS
+        for inner in child.children
+        if inner.dep_ == "prep"
+    ]
     if clause.verb.dep_ == "relcl" and not objects and preps:
         return  # "concerts I have had in June": what is had is not beside the verb
     for noun in objects:
-        yield from _object(clause, noun)
+        if not _stands_for_more(clause, noun, preps):
+            yield from _object(clause, noun)
     if clause.lemma in LIKING:
         yield from _activities(clause, lemmas)
     for prep in preps:
         yield from _around(clause, prep, objects)
     for noun in objects:
-        for prep in _hanging(noun):
+        for prep in hanging(noun):
             yield from _around(clause, prep, [noun])
 
 
-def _hanging(noun: Token) -> list[Token]:
-    """The prepositions that hang on a noun, save the "of" that is part of its phrase."""
-    return [child for child in noun.children if child.dep_ == "prep" and child.lower_ != "of"]
+def _stands_for_more(clause: Clause, noun: Token, preps: list[Token]) -> bool:
+    """Whether object and preposition are one predicate: "got a job at" is "work at", and no getting."""
+    return any(
+        f"{clause.base} {noun.lower_} {prep.lower_}" in PREDICATES and any(map(clause.thing, objects_of(prep)))
+        for prep in (*preps, *hanging(noun))
+    )
 
 
 def _state(clause: Clause) -> str | None:
@@ -203,8 +104,14 @@ def _state(clause: Clause) -> str | None:
     for child in clause.verb.children:
         if child.dep_ in _OBJECTS or (child.dep_ in {"prep", "agent"} and child.lower_ in {"to", "by"}):
             return None
+    if clause.subject.type == "other" and "'s " in clause.subject.text:
+        return None  # "my phone died"
     if clause.passive:
+        if clause.verb.lower_ == "killed":
+            return "dead"
         return clause.verb.lower_ if clause.verb.lower_ in LASTING else None
+    if clause.lemma == "pass" and clause.subject.text in {clause.scene.speaker, clause.scene.listener}:
+        return None  # an exam
     return STATE_CHANGES.get(clause.base)
 
 
@@ -228,25 +135,42 @@ def _around(clause: Clause, prep: Token, objects: list[Token]) -> Iterator[Said]
     if word not in ARGUMENT_PREPOSITIONS:
         return
     for noun in objects_of(prep):
-        node = clause.thing(noun)
-        if node is None or noun.lower_ in TIME_NOUNS:
+        node = clause.thing(noun) or _birthday(clause, noun)
+        if node is None or noun.lower_ in TIME_NOUNS or _is_idle(clause, word, node):
             continue
         predicate = _beside(clause, word, node, objects[0]) if objects else _led_to(clause, word, node)
         if predicate:
             yield Said(predicate, node, noun)
-        if clause.base.split()[-1] in _SETTLED:
+        if clause.base.split()[-1] in _SETTLED or predicate == "work as":
             yield from _chained(clause, noun)
+
+
+def _birthday(clause: Clause, noun: Token) -> Node | None:
+    """The date on which somebody was born."""
+    name = clause.scene.names.at(noun)
+    return clause.scene.named(name) if clause.base == "be born" and name is not None and name.type == "date" else None
+
+
+def _is_idle(clause: Clause, word: str, node: Node) -> bool:
+    """Whether a preposition leads to what is none of the verb's business: "fly for work", "live next door to us"."""
+    if (where := PLACED.get(clause.lemma)) is not None and not clause.passive:
+        return word not in where
+    if clause.lemma == "work" and word == "as":
+        return node.type == "person"
+    return word == "for" and node.type == "other" and clause.lemma not in STRIVING
 
 
 def _beside(clause: Clause, word: str, node: Node, noun: Token) -> str:
     """The predicate that leads to a name beside an object; empty if there is none."""
-    if node.type == "other" or noun.tag_ in {"PRP", "DT", "WP"} or noun.lower_ in VAGUE_NOUNS:
-        return ""
     if (whole := f"{clause.base} {noun.lower_} {word}") in PREDICATES:
         return PREDICATES[whole]
+    if node.type == "other" and clause.lemma in {"teach", "study", "lecture"} and word == "at":
+        return canonical(f"{clause.base} {word}")
+    if node.type == "other" or noun.tag_ in {"PRP", "DT", "WP"} or noun.lower_ in VAGUE_NOUNS:
+        return ""
     if clause.lemma in NOT_CLAIMS | {"have", "own"} or (node.type == "person" and word not in {"with", "to", "from"}):
         return ""
-    return canonical(f"{clause.base} {word}")
+    return "" if clause.lemma == "start" else canonical(f"{clause.base} {word}")
 
 
 def _led_to(clause: Clause, word: str, node: Node) -> str:
@@ -257,11 +181,12 @@ def _led_to(clause: Clause, word: str, node: Node) -> str:
 
 def _chained(clause: Clause, noun: Token) -> Iterator[Said]:
     """A name in a phrase that hangs on the first: "work as a nurse at Siemens"."""
-    for prep in _hanging(noun):
+    for prep in hanging(noun):
         for inner in objects_of(prep) if prep.lower_ in {"in", "at", "with"} else ():
             node = clause.thing(inner)
             if node is not None and node.type != "other":
-                yield Said(canonical(f"{clause.base} {prep.lower_}"), node, inner)
+                base = clause.base if clause.base.split()[-1] in _SETTLED else "work"
+                yield Said(canonical(f"{base} {prep.lower_}"), node, inner)
 
 
 def _activities(clause: Clause, lemmas: Lemmas) -> Iterator[Said]:
@@ -281,7 +206,7 @@ def _activity(verb: Token, scene: Scene) -> str:
     objects = [child for child in verb.rights if child.dep_ == "dobj"]
     if (verb.lower_ in IDLE_ACTIVITIES and not objects) or not verb.text.isalpha():
         return ""
-    if any(child.dep_ in {"nsubj", "nsubjpass"} for child in verb.children):
+    if any(child.dep_ in {"nsubj", "nsubjpass", "auxpass"} for child in verb.children):
         return ""
     words = [verb.text]
     for child in verb.rights:
@@ -291,23 +216,8 @@ def _activity(verb: Token, scene: Scene) -> str:
             words.append(said)
         elif child.dep_ == "prt":
             words.append(child.text)
-        elif child.dep_ == "prep" and child.lower_ in {"in", "to", "with", "on", "for", "at"}:
+        elif child.dep_ == "prep" and child.lower_ in {"in", "to", "with", "on", "for", "at", "by", "near"}:
             noun = next((scene.phrase(each) for each in objects_of(child)), "")
             words += [child.lower_, noun] if noun else []
     text = " ".join(words)
     return text if len(text.split()) <= LONGEST_OBJECT else ""
-
-
-# --- reading the tree ------------------------------------------------------------
-
-
-def objects_of(prep: Token) -> Iterator[Token]:
-    """The nouns that a preposition leads to."""
-    for child in prep.children:
-        if child.dep_ == "pobj":
-            yield from each_of(child)
-
-
-def antecedent(noun: Token, verb: Token) -> Token:
-    """The noun for which "who", "which" or "that" stands."""
-    return verb.head if verb.dep_ == "relcl" and noun.tag_ in {"WP", "WDT"} else noun

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 
 from spacy.tokens import Doc, Token
 
+from .lexicon import is_word
 from .vocabulary import NOT_NAMES, PETS, relation, singular
 
+_TITLES = {"mr", "mr.", "mrs", "mrs.", "ms", "ms.", "dr", "dr."}
 _NAMING = {"named", "called"}
 _HAVING = {"have", "has", "had", "got", "get", "adopted", "bought", "'ve"}
 
@@ -37,7 +39,8 @@ def relations(doc: Doc) -> list[Relation]:
     """All relations of a text, in order; each name once per holder and predicate."""
     found: dict[tuple[int, str, int], Relation] = {}
     for token in doc:
-        predicate = relation(token.text) if token.tag_.startswith("NN") else None
+        described = token.tag_.startswith("JJ") and token.dep_ in {"amod", "compound"}  # "my flatmate Ivo"
+        predicate = relation(token.text) if described or token.tag_.startswith("NN") else None
         if predicate is None:
             continue
         kind = "other" if token.lower_ in PETS else "person"
@@ -51,19 +54,35 @@ def _readings(noun: Token) -> Iterator[tuple[Token, Token, bool]]:
     """(holder, name, negated) of every way in which a noun joins a name."""
     head = noun.head
     holder = holder_of(noun)
-    if noun.dep_ == "compound" and is_name(head) and head.i > noun.i:
+    if noun.dep_ in {"compound", "amod"} and is_name(head) and head.i > noun.i:
         if (owner := holder or holder_of(head)) is not None:
             yield owner, head, False  # "my sister Elena", parsed as one name
         return
     owner = holder or _haver(noun)
     if owner is None:
         return
+    if holder is not None and (name := _following(noun)) is not None:
+        yield owner, name, False
     yield from ((owner, name, False) for name in _named_after(noun))
     yield from ((owner, name, False) for name in _beside(noun))
     if holder is not None and noun.dep_ == "appos" and is_name(head):
         yield holder, head, False
     elif holder is not None:
         yield from _equated(noun, holder)
+
+
+def _following(noun: Token) -> Token | None:
+    """The last token of a name right behind a noun, or between commas: "my boss, Mr. Li, ..."; parses often miss it."""
+    doc, at = noun.doc, noun.i + 1
+    enclosed = at < len(doc) and doc[at].text == ","
+    first = at = at + enclosed
+    while at < len(doc) and (is_name(doc[at]) or doc[at].lower_ in _TITLES):
+        at += 1
+    if at == first or (at < len(doc) and doc[at].lower_ in {"'s", "and", "or"}):
+        return None
+    if enclosed and (at == len(doc) or doc[at].text != "," or doc[at + 1 :][:1].text.lower() in {"and", "or"}):
+        return None
+    return doc[at - 1]
 
 
 def _beside(noun: Token) -> Iterator[Token]:
@@ -97,8 +116,12 @@ def _equated(noun: Token, holder: Token) -> Iterator[tuple[Token, Token, bool]]:
     else:
         return
     for other in others:
-        if is_name(other) and not _asked(verb):
+        if _asked(verb):
+            continue
+        if is_name(other):
             yield holder, other, negated
+        elif relation(other.text) is not None:  # "my sister Ana is Tom's boss"
+            yield from ((holder, name, negated) for name in _beside(other))
 
 
 def _named_after(noun: Token) -> Iterator[Token]:
@@ -132,7 +155,7 @@ def holder_of(noun: Token) -> Token | None:
 def is_name(token: Token) -> bool:
     """A proper noun that is written as a name and is no interjection."""
     return (
-        token.tag_ in {"NNP", "NNPS"}
+        (token.tag_ in {"NNP", "NNPS"} or (token.tag_ in {"NN", "NNS"} and not is_word(token)))
         and token.text[:1].isupper()
         and token.lower_ not in NOT_NAMES
         and relation(token.text) is None

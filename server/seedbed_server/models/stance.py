@@ -7,12 +7,14 @@ question nothing to be remembered.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
-from spacy.tokens import Token
+from spacy.tokens import Span, Token
 
 from .lemmas import Lemmas
 from .vocabulary import (
+    BIRTHS,
     DOING,
     DOUBT,
     HYPOTHETICAL_MARKS,
@@ -26,6 +28,17 @@ from .vocabulary import (
 
 _PRESENT_BE = {"am", "is", "are", "'m", "'re", "'s", "\u2019m", "\u2019re", "\u2019s"}
 _MOVED = {"glad", "happy", "sad", "proud", "thrilled"}
+_IRONY = re.compile(
+    r"(?:oh,? (?:great|wow|sure|joy|fantastic|wonderful|perfect|lovely|nice|brilliant|good)\b(?!,? (?:i|my|we|you))"
+    r"|yeah,? (?:right|sure)\b|sure,? (?:because|and)\b|right,? (?:because|and|he's|she's|i'm)\b|as if\b"
+    r"|because,? (?:obviously|clearly|of course)\b|of course,? because\b|obviously,? because\b|wow,? thanks\b"
+    r"|(?:great|lovely|fantastic|brilliant|wonderful|perfect),? (?:another|just what)\b|just what i needed\b)",
+    re.IGNORECASE,
+)
+_IRONIC = {
+    *("oh", "yeah", "sure", "right", "as", "because", "of", "obviously", "wow", "great", "lovely", "fantastic"),
+    *("brilliant", "wonderful", "perfect", "just"),
+}
 _DEPTH = 8  # clauses within clauses; deeper ones are nobody's plain statement
 
 
@@ -48,6 +61,11 @@ def stance_of(verb: Token, lemmas: Lemmas, depth: int = 0) -> Stance | None:
     if own is None:
         return None
     return _within(verb, own, lemmas, depth)
+
+
+def is_ironic(sentence: Span) -> bool:
+    """A sentence that opens as only irony does, after which nothing is meant as it is said: "Oh great, another ..."."""
+    return sentence[0].lower_ in _IRONIC and _IRONY.match(sentence.text) is not None
 
 
 def is_question(sentence: list[Token]) -> bool:
@@ -83,10 +101,13 @@ def _is_hypothetical(verb: Token) -> bool:
 
 def _own(verb: Token, lemmas: Lemmas) -> Stance | None:
     """From the auxiliaries, negation and adverbs of the verb itself."""
+    objects = [child.i for child in verb.rights if child.dep_ in {"attr", "acomp", "dobj"}]
     negated = any(
-        child.dep_ == "neg" or (child.dep_ == "advmod" and child.lower_ in NEGATIONS) for child in verb.children
+        (child.dep_ == "neg" or (child.dep_ == "advmod" and child.lower_ in NEGATIONS))
+        and not any(i < child.i for i in objects)  # "I'm Tom, not Tim"
+        for child in verb.children
     )
-    stance = Stance(negated=negated != _no_longer(verb), past=verb.tag_ == "VBD")
+    stance = Stance(negated=negated != _no_longer(verb), past=verb.tag_ == "VBD" and not _just_born(verb))
     for child in verb.children:
         if child.dep_ == "advmod" and child.lower_ in DOUBT:
             stance = replace(stance, modality="possible")
@@ -102,6 +123,13 @@ def _own(verb: Token, lemmas: Lemmas) -> Stance | None:
     return stance
 
 
+def _just_born(verb: Token) -> bool:
+    """Whether somebody "had" a child: who has it still."""
+    return verb.lower_ == "had" and any(
+        each.lower_ in BIRTHS for child in verb.children if child.dep_ == "dobj" for each in (child, *child.conjuncts)
+    )
+
+
 def _helped(stance: Stance, aux: Token, lemma: str) -> Stance | None:
     """What an auxiliary makes of a clause; None for "would" and "should"."""
     if lemma in {"would", "should", "must", "ought", "better"}:
@@ -109,6 +137,8 @@ def _helped(stance: Stance, aux: Token, lemma: str) -> Stance | None:
     if lemma in {"will", "shall"}:
         return replace(stance, modality="planned")
     if lemma in {"might", "may", "could"}:
+        if _is_addressed(aux.head):
+            return None  # "you could visit Rome" is advice
         return replace(stance, modality="possible")
     if lemma == "can":
         return replace(stance, ability=True)
@@ -165,8 +195,9 @@ def _complement(verb: Token, own: Stance, lemmas: Lemmas, depth: int) -> Stance 
     lemma = lemmas.of(head)
     if lemma in {"love", "like", "prefer"} and infinitive and _has_would(head, lemmas):
         return None if _is_hypothetical(head) else replace(own, modality="planned")
-    outer = stance_of(head, lemmas, depth + 1)
-    if outer is None or outer.ability:
+    governor = head.head if head.tag_.startswith("JJ") and head.dep_ == "acomp" else head
+    outer = stance_of(governor, lemmas, depth + 1)
+    if outer is None or outer.ability or (lemma in {"have", "need"} and _is_addressed(head)):
         return None
     under = replace(own, negated=own.negated != outer.negated)
     if head.lower_ == "used" and infinitive:
@@ -180,6 +211,10 @@ def _complement(verb: Token, own: Stance, lemmas: Lemmas, depth: int) -> Stance 
     return None
 
 
+def _is_addressed(verb: Token) -> bool:
+    return any(child.dep_ == "nsubj" and child.lower_ == "you" for child in verb.children)
+
+
 def _has_would(verb: Token, lemmas: Lemmas) -> bool:
     return any(child.dep_ == "aux" and lemmas.of(child) == "would" for child in verb.children)
 
@@ -189,19 +224,35 @@ def _reported(verb: Token, own: Stance, lemmas: Lemmas, depth: int) -> Stance | 
     head = verb.head
     if not head.tag_.startswith("VB"):
         return own if head.lower_ in _MOVED else None
-    outer = stance_of(head, lemmas, depth + 1)
-    if outer is None:
-        return None
+    outer = own if _stands_apart(verb, head) else stance_of(head, lemmas, depth + 1)
+    if outer is None or outer is own:
+        return outer
     lemma = lemmas.of(head)
     if lemma in SUPPOSING:
-        return replace(own, negated=own.negated != outer.negated, modality="possible")
+        supposed = replace(own, negated=own.negated != outer.negated, modality="possible")
+        return supposed if _has_subject(head) else None  # "Suppose Tom lived here"
     if outer.negated or outer.modality != "asserted":
         return None
     felt = {child.lower_ for child in head.children if child.dep_ == "acomp"}
     if lemma == "be" and felt and not felt <= _MOVED | {"true"}:
         return replace(own, modality="possible") if felt <= {"sure", "certain"} else None
     # The second: "..., I heard", and clauses that a comma joins.
-    return own if lemma in REPORTING or (head.i > verb.i and head.tag_ != "VBN") else None
+    return own if lemma in REPORTING or _is_spliced(verb, head) else None
+
+
+def _stands_apart(verb: Token, head: Token) -> bool:
+    """As in "Got it: you live in Rome" and "I lived in Rome, would you believe"."""
+    if any(token.text in {":", "-", "\u2013", "\u2014"} for token in verb.doc[head.i : verb.i]):
+        return True
+    return head.i > verb.i and any(child.lower_ in {"would", "d"} for child in head.lefts)
+
+
+def _is_spliced(verb: Token, head: Token) -> bool:
+    return head.i > verb.i and (head.tag_ != "VBN" or any(token.text == "," for token in verb.doc[verb.i : head.i]))
+
+
+def _has_subject(verb: Token) -> bool:
+    return any(child.dep_ in {"nsubj", "nsubjpass"} for child in verb.children)
 
 
 def _considered(verb: Token, own: Stance, lemmas: Lemmas, depth: int) -> Stance | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import spacy
@@ -21,10 +21,13 @@ from .contract import Claim, Extraction, Span, Turn
 from .entities import find_names
 from .labeller import Found, Labeller, load
 from .lemmas import Lemmas
-from .phrases import Scene, quoted_tokens
+from .lexicon import Lexicon
+from .mending import Mended, Mender
+from .phrases import Scene
 from .reading import Piece, pieces
 from .relations import relations
 from .tokenizing import pass_plain_words
+from .trees import quoted_tokens
 from .triples import Triples
 from .weights import labeller_file
 
@@ -57,6 +60,7 @@ class TaggerWorker:
     def __init__(self, nlp: Language, labeller: Labeller) -> None:
         self._nlp = nlp
         self._labeller = labeller
+        self._mender = Mender(Lexicon(nlp))
         self._triples = Triples(Lemmas(nlp))
 
     def extract(self, turns: Sequence[Mapping[str, Any]]) -> Generator[None, None, list[dict[str, Any] | None]]:
@@ -95,22 +99,25 @@ class TaggerWorker:
 
     def _parse(self, batch: list[tuple[_Read, Piece]]) -> list[tuple[list[Span], list[Claim]] | None]:
         with self._nlp.memory_zone():
-            docs = list(self._nlp.pipe([piece.text for _, piece in batch], batch_size=len(batch)))
+            mended = [self._mender.mend(piece.text, read.turn.persons) for read, piece in batch]
+            docs = list(self._nlp.pipe([each.text for each in mended], batch_size=len(batch)))
             labelled = self._labeller.of(docs)
             return [
-                self._understand(read.turn, piece, doc, found)
-                for (read, piece), doc, found in zip(batch, docs, labelled, strict=True)
+                self._understand(read.turn, piece, text, doc, found)
+                for (read, piece), text, doc, found in zip(batch, mended, docs, labelled, strict=True)
             ]
 
     def _understand(
-        self, turn: Turn, piece: Piece, doc: Doc, labelled: Sequence[Found]
+        self, turn: Turn, piece: Piece, mended: Mended, doc: Doc, labelled: Sequence[Found]
     ) -> tuple[list[Span], list[Claim]]:
         related = relations(doc)
-        names = find_names(doc, piece.text, turn.persons, related, labelled)
-        spans = names.spans(piece.start)
+        names = find_names(doc, mended.text, turn.persons, related, labelled)
+        spans = names.spans(0 if mended.edits else piece.start)
+        if mended.edits:
+            spans = [_placed(span, mended, piece.start) for span in spans]
         if not piece.said:
             return spans, []
-        scene = Scene(doc, names, turn.speaker, turn.listener, quoted_tokens(doc, piece.text), related)
+        scene = Scene(doc, names, turn.speaker, turn.listener, quoted_tokens(doc, mended.text), related, turn.time)
         return spans, self._triples.of(scene)
 
 
@@ -141,6 +148,12 @@ def _multiply_with_numpy(nlp: Language) -> None:
         model = getattr(pipe, "model", None)
         for node in model.walk() if model is not None else ():
             node.ops = ops
+
+
+def _placed(span: Span, mended: Mended, start: int) -> Span:
+    """A span of a mended piece where it stands in the message."""
+    first, last = mended.source(span.start, span.end)
+    return replace(span, start=start + first, end=start + last)
 
 
 def _accept(wire: Mapping[str, Any]) -> _Read:

@@ -7,21 +7,24 @@ graph with few claims that hold is worth more than one with many.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from spacy.tokens import Token
 
-from .complements import Clause, Said, antecedent, complements, is_none, is_passive
+from .claiming import claim_of, dated_by
+from .clauses import Clause, Said, antecedent, is_passive
+from .complements import complements
 from .contract import Claim
 from .lemmas import Lemmas
-from .phrases import LONGEST_OBJECT, Node, Scene, each_of
-from .relations import holder_of
-from .stance import Stance, is_question, stance_of
-from .vocabulary import LASTING, PAST_STATES, PRAISE, SKILLS, VAGUE_NOUNS, relation
-
-SURFACE_LIMIT = 300
-"""Code points of the longest surface that is kept."""
+from .owning import own_name, owned_subject, owned_value
+from .phrases import Node, Scene
+from .references import resolve
+from .spells import spells
+from .stance import Stance, is_ironic, is_question, stance_of
+from .trees import acts_next, each_of
+from .turning import about_object, called_by_all, echoed, mutual, respectively
+from .vocabulary import ASSISTANTS, DRAFTS, ELIDED, SKILLS, relation
 
 CLAIMS_LIMIT = 200
 """Claims of one piece that are kept: more is a list, or noise."""
@@ -40,6 +43,7 @@ class Triples:
 
     def of(self, scene: Scene) -> list[Claim]:
         """The claims of one scene, relations first, each once."""
+        resolve(scene)
         found: dict[tuple[str, str, str, bool], Claim] = {}
         for claim in self._all(scene):
             if claim.subject.casefold() == claim.object.casefold():
@@ -51,34 +55,61 @@ class Triples:
 
     def _all(self, scene: Scene) -> Iterator[Claim]:
         yield from _relations(scene)
+        dated = spells(scene.doc) if scene.time is not None else {}
         for sentence in scene.doc.sents:
             tokens = list(sentence)
+            if is_ironic(sentence):
+                return
             if is_question(tokens):
                 continue
             for token in tokens:
-                if token.tag_.startswith("VB") and token.dep_ not in {"aux", "auxpass", "amod", "compound"}:
-                    yield from self._clause(scene, token)
+                if _may_claim(token):
+                    claims = self._clause(scene, token)
+                    spell = dated.get(token.i) if dated else None
+                    yield from claims if spell is None else (dated_by(claim, spell, token, scene) for claim in claims)
 
     def _clause(self, scene: Scene, verb: Token) -> Iterator[Claim]:
-        subjects = list(self._subjects(scene, verb))
-        owned = None if subjects else _owned_subject(verb)
+        yield from own_name(scene, verb)
+        owned = owned_subject(verb)
+        subjects = [] if owned is not None else list(self._subjects(scene, verb))
         if not subjects and owned is None:
             return
         stance = stance_of(verb, self._lemmas)
         if stance is None:
             return
         if owned is not None:
-            yield from _owned(scene, verb, owned, stance)
+            yield from owned_value(scene, verb, owned, stance)
             return
+        if _is_edit(scene, verb):
+            return
+        if (before := echoed(verb, self._lemmas)) is not None:
+            verb, denied = before
+            repeated = stance_of(verb, self._lemmas)
+            stance = replace(repeated, negated=denied) if repeated is not None else None
         lemma = self._lemma(verb)
-        if stance.ability and lemma not in SKILLS:
+        if stance is None or (stance.ability and lemma not in SKILLS):
             return
         if lemma not in STATES:
             stance = replace(stance, past=False)
+        yield from self._said(Clause(scene, verb, lemma, stance, subjects[0][0]), subjects)
+
+    def _said(self, shared: Clause, subjects: Sequence[tuple[Node, Token]]) -> Iterator[Claim]:
+        """What a clause says of each of its subjects, or of its object."""
+        verb = shared.verb
+        whose = respectively(verb, subjects)
         for subject, source in subjects:
-            clause = Clause(scene, verb, lemma, stance, subject)
+            clause = replace(shared, subject=subject)
+            turned = list(about_object(clause))
+            for other, said in turned:
+                yield claim_of(replace(clause, subject=other), said, source)
+            joined = None if turned else mutual(clause, [node for node, _ in subjects if node != subject])
+            if joined is not None and subject == subjects[0][0]:
+                yield claim_of(clause, joined, source)
+            if turned or joined is not None:
+                continue
             for said in complements(clause, self._lemmas):
-                yield _claim(clause, said, source)
+                if whose is None or whose.get(said.last.i, subject) == subject:
+                    yield claim_of(clause, said, source)
 
     def _lemma(self, verb: Token) -> str:
         """The verb's lemma; "have got" is "have"."""
@@ -89,16 +120,32 @@ class Triples:
     def _subjects(self, scene: Scene, verb: Token) -> Iterator[tuple[Node, Token]]:
         """(node, token) of everyone who acts in a clause, borrowed from an outer one if it must."""
         own = [child for child in verb.children if child.dep_ in _SUBJECTS]
+        if len(own) > 1 and own[0].nbor().text == "," and own[0].sent.start == own[0].left_edge.i:
+            # "Ana, from 2014 on I lived in Rome": she is called. "My boss, Mr. Li, lives ...": he is named.
+            own = own[:1] if relation(own[0].text) else own[1:]
         for subject in own:
             for each in each_of(antecedent(subject, verb)):
-                if (node := scene.agent(each)) is not None:
-                    yield node, each
+                yield from ((node, each) for node in scene.agents(each))
+        if not own and verb.i > 0 and acts_next(verb.nbor(-1)) == verb:
+            own = [verb.nbor(-1)]
+            yield from ((node, own[0]) for node in scene.agents(own[0]))
+        if own and not any(scene.agents(each) for each in own):
+            yield from called_by_all(verb, self._lemmas)
+            if _is_placed(verb, self._lemmas):
+                yield from ((node, each) for each in own if (node := scene.located(each)) is not None)
         if own or any(child.dep_ == "expl" for child in verb.children):
             return
         if (outer := _lends_subject(verb)) is not None:
             yield from self._subjects(scene, outer)
         elif scene.speaker and verb.i not in scene.quoted and _is_elided(verb):
             yield Node(scene.speaker, "person"), verb
+
+
+def _may_claim(token: Token) -> bool:
+    """Whether a token is the head of a clause: a verb, or a participle that was taken for an adjective."""
+    if token.tag_.startswith("VB"):
+        return token.dep_ not in {"aux", "auxpass", "amod", "compound"}
+    return token.tag_ == "JJ" and token.dep_ in {"ROOT", "conj", "ccomp"} and is_passive(token)
 
 
 def _lends_subject(verb: Token) -> Token | None:
@@ -116,9 +163,24 @@ def _lends_subject(verb: Token) -> Token | None:
     return None
 
 
+def _is_edit(scene: Scene, verb: Token) -> bool:
+    """Whether somebody works on a text of the conversation: "I shortened the second paragraph"."""
+    if scene.speaker.casefold() in ASSISTANTS and any(child.lower_ in {"i", "we"} for child in verb.children):
+        return True
+    return any(child.dep_ in {"dobj", "nsubjpass"} and child.lower_ in DRAFTS for child in verb.children)
+
+
+def _is_placed(verb: Token, lemmas: Lemmas) -> bool:
+    """Whether a clause says nothing of its subject but where it is."""
+    rest = [child for child in verb.children if child.dep_ in {"attr", "acomp", "prep", "ccomp", "advcl"}]
+    return lemmas.of(verb) == "be" and [child.dep_ for child in rest] == ["prep"] and rest[0].lower_ in {"in", "near"}
+
+
 def _is_elided(verb: Token) -> bool:
-    """Whether a past verb opens its sentence, and so leaves "I" out: "Moved to Berlin last week!"."""
-    if verb.dep_ != "ROOT" or verb.tag_ not in {"VBD", "VBN"} or is_passive(verb):
+    """Whether a verb opens its sentence, and so leaves "I" out: "Moved to Berlin last week!", "Starting at Bosch"."""
+    if verb.dep_ != "ROOT" or verb.tag_ not in {"VBD", "VBN", "VBG"} or is_passive(verb):
+        return False
+    if verb.tag_ == "VBG" and verb.lower_ not in ELIDED:
         return False
     return all(token.tag_ in {"RB", "UH", ",", "_SP"} for token in verb.sent if token.i < verb.i)
 
@@ -131,80 +193,5 @@ def _relations(scene: Scene) -> Iterator[Claim]:
         if owner is None or name is None:
             continue
         clause = Clause(scene, found.noun, "", Stance(negated=found.negated), owner)
-        said = Said(found.predicate, Node(name.text(scene.doc), name.type), found.name)
-        yield _claim(clause, said, found.holder)
-
-
-def _owned_subject(verb: Token) -> Token | None:
-    """The "color" of "my favorite color is blue"; None where a person is the subject."""
-    if verb.lower_ not in {"is", "'s", "\u2019s", "are", "was"} or is_passive(verb):
-        return None
-    subject = next((child for child in verb.children if child.dep_ == "nsubj"), None)
-    if subject is None or holder_of(subject) is None or not subject.tag_.startswith("NN"):
-        return None
-    alone = not any(child.dep_ == "compound" for child in subject.lefts)  # "phone number" is not vague
-    return None if relation(subject.text) or (alone and subject.lower_ in VAGUE_NOUNS | {"name"}) else subject
-
-
-def _owned(scene: Scene, verb: Token, noun: Token, stance: Stance) -> Iterator[Claim]:
-    """(Maya, favorite color, blue): what somebody's something is."""
-    holder = holder_of(noun)
-    owner = scene.owner(holder) if holder is not None else None
-    words = [child.lower_ for child in noun.lefts if child.dep_ in {"amod", "compound"}]
-    if owner is None or len(words) > 2:
-        return
-    predicate = " ".join([*words, noun.lower_]).replace("favourite", "favorite")
-    clause = Clause(scene, verb, "", stance, owner)
-    for child in verb.children:
-        for each in each_of(child) if child.dep_ in {"attr", "acomp"} else ():
-            if (node := _value(clause, each, adjective=child.dep_ == "acomp")) is not None:
-                yield _claim(clause, Said(predicate, node, each), noun)
-
-
-def _value(clause: Clause, token: Token, *, adjective: bool) -> Node | None:
-    """What something is: a name, a date, a lasting property, or a plain phrase."""
-    name = clause.scene.names.at(token)
-    if name is not None:
-        return Node(name.text(clause.scene.doc), name.type)
-    if adjective:
-        return Node(token.lower_, "other") if token.lower_ in LASTING else None
-    return None if {left.lower_ for left in token.lefts} & PRAISE else clause.thing(token)
-
-
-def _claim(clause: Clause, said: Said, source: Token) -> Claim:
-    """The claim of a clause; ``source`` is the token of its subject."""
-    stance = clause.stance
-    predicate = said.predicate
-    if stance.used_to:
-        predicate = PAST_STATES.get(predicate, f"used to {predicate}")
-    elif stance.past and stance.modality == "asserted":
-        predicate = PAST_STATES.get(predicate, predicate)
-    return Claim(
-        subject=clause.subject.text,
-        predicate=predicate,
-        object=said.node.text,
-        negated=stance.negated != (said.denied or _is_denied(source)),
-        modality=stance.modality,
-        surface=_surface(clause, source, said.last),
-        subject_type=clause.subject.type,
-        object_type=said.node.type,
-    )
-
-
-def _is_denied(subject: Token) -> bool:
-    """Whether the subject denies the clause, as in "neither Tom nor Ana"."""
-    while subject.dep_ == "conj":
-        subject = subject.head
-    return is_none(subject)
-
-
-def _surface(clause: Clause, source: Token, said: Token) -> str:
-    """The words from the first to the last part of the clause, with its date."""
-    verb, doc = clause.verb, clause.scene.doc
-    first = min(verb.i, source.left_edge.i, said.left_edge.i)
-    last = max(verb.i, source.i, said.i)
-    for child in verb.rights:
-        if child.dep_ in {"npadvmod", "prep", "advmod"} and child.right_edge.i - last <= LONGEST_OBJECT:
-            last = max(last, child.right_edge.i)
-    name = clause.scene.names.at(doc[last])
-    return doc[first : max(last, name.last if name else 0) + 1].text[:SURFACE_LIMIT]
+        said = Said(found.predicate, scene.named(name), found.name)
+        yield claim_of(clause, said, found.holder)

@@ -19,6 +19,13 @@ KIN = {
     "hubby": "husband", "wife": "wife", "spouse": "spouse", "partner": "partner", "fiance": "fiancé",
     "fiancé": "fiancé", "fiancee": "fiancée", "fiancée": "fiancée", "boyfriend": "boyfriend",
     "girlfriend": "girlfriend", "ex": "ex", "ex-husband": "ex-husband", "ex-wife": "ex-wife",
+    "ex-boyfriend": "ex-boyfriend", "ex-girlfriend": "ex-girlfriend", "ex-partner": "ex-partner",
+    "great-grandmother": "great-grandmother", "great-grandfather": "great-grandfather",
+    "half-brother": "half-brother", "half-sister": "half-sister", "step-mother": "stepmother",
+    "step-father": "stepfather", "step-son": "stepson", "step-daughter": "stepdaughter", "step-brother": "stepbrother",
+    "step-sister": "stepsister", "step-dad": "stepfather", "step-mum": "stepmother", "step-mom": "stepmother",
+    "parents-in-law": "parents-in-law", "in-laws": "in-laws", "great-aunt": "great-aunt",
+    "great-uncle": "great-uncle",
     "grandmother": "grandmother", "grandma": "grandmother", "granny": "grandmother", "nana": "grandmother",
     "gran": "grandmother", "grandfather": "grandfather", "grandpa": "grandfather", "granddad": "grandfather",
     "grandparents": "grandparents", "grandson": "grandson", "granddaughter": "granddaughter",
@@ -28,16 +35,41 @@ KIN = {
     "stepson": "stepson", "stepdaughter": "stepdaughter", "stepsister": "stepsister", "stepbrother": "stepbrother",
     "godmother": "godmother", "godfather": "godfather", "mother-in-law": "mother-in-law",
     "father-in-law": "father-in-law", "sister-in-law": "sister-in-law", "brother-in-law": "brother-in-law",
+    "son-in-law": "son-in-law", "daughter-in-law": "daughter-in-law", "mam": "mother", "nan": "grandmother",
+    "nani": "grandmother", "oma": "grandmother", "opa": "grandfather", "abuela": "grandmother", "twins": "twins",
+    "abuelo": "grandfather", "hubs": "husband", "missus": "wife", "fiancés": "fiancé", "nieces": "nieces",
+    "nephews": "nephews", "stepdaughters": "stepdaughters", "uncles": "uncles", "aunts": "aunts",
     "family": "family",
 }  # fmt: skip
 """Relatives, as said: as named in a predicate."""
+
+FEMALE = {
+    "mother", "sister", "daughter", "wife", "girlfriend", "fiancée", "grandmother", "granddaughter", "aunt", "niece",
+    "stepmother", "stepdaughter", "stepsister", "godmother", "mother-in-law", "sister-in-law", "daughter-in-law",
+    "ex-wife", "mrs", "ms", "miss", "madam", "lady", "queen", "landlady", "dona", "doña", "señora", "frau", "woman",
+    "girl",
+}  # fmt: skip
+MALE = {
+    "father", "brother", "son", "husband", "boyfriend", "fiancé", "grandfather", "grandson", "uncle", "nephew",
+    "stepfather", "stepson", "stepbrother", "godfather", "father-in-law", "brother-in-law", "son-in-law",
+    "ex-husband", "mr", "sir", "lord", "king", "landlord", "don", "señor", "herr", "man", "boy",
+}  # fmt: skip
+"""Words for a woman or a man: relations as named in a predicate, and titles."""
+
+PLURAL_KIN = {
+    "parents", "siblings", "children", "sons", "daughters", "sisters", "brothers", "grandparents", "grandchildren",
+    "cousins", "friends", "roommates", "neighbors", "neighbours", "colleagues", "coworkers", "dogs", "cats", "in-laws",
+    "twins",
+}  # fmt: skip
+"""Relations to many: "they" may stand for one of these."""
 
 PEOPLE = {
     "friend", "friends", "buddy", "pal", "mate", "roommate", "roommates", "flatmate", "housemate", "neighbor",
     "neighbour", "neighbors", "neighbours", "boss", "manager", "supervisor", "colleague", "colleagues", "coworker",
     "co-worker", "coworkers", "teammate", "teammates", "classmate", "classmates", "teacher", "coach", "mentor",
     "tutor", "professor", "student", "students", "doctor", "dentist", "therapist", "landlord", "landlady",
-    "assistant", "client", "nanny", "babysitter", "trainer", "instructor", "date", "crush", "bestie", "bff",
+    "client", "nanny", "godson", "goddaughter", "carer", "vet", "lawyer", "gp", "plumber", "accountant", "hairdresser",
+    "barber", "babysitter", "trainer", "instructor", "crush", "bestie", "bff",
 }  # fmt: skip
 """Other people that one has: the word is the predicate."""
 
@@ -66,55 +98,9 @@ def singular(predicate: str) -> str:
     return one if one in irregular.values() or relation(one) else predicate
 
 
-# --- Predicates --------------------------------------------------------------
+BIRTHS = {"twins", "triplets", "baby", "son", "daughter", "girl", "boy", "child", "puppies", "kittens"}
+"""Whom one has from then on when one "had" them."""
 
-PREDICATES = {
-    # living somewhere
-    "live in": "live in", "live at": "live in", "reside in": "live in", "be based in": "live in",
-    # moving: said as an event, whatever the tense, because that is what it is
-    "move to": "moved to", "move into": "moved to", "relocate to": "moved to", "move back to": "moved to",
-    "move in": "moved to", "move over to": "moved to", "move from": "moved from", "immigrate to": "moved to",
-    "emigrate to": "moved to",
-    # origin
-    "come from": "be from", "hail from": "be from", "be born in": "be born in", "be born on": "be born on",
-    "grow up in": "grow up in", "be raised in": "grow up in",
-    # work and study
-    "work at": "work at", "work for": "work at", "be employed by": "work at", "be employed at": "work at",
-    "have job at": "work at", "get job at": "work at", "get job with": "work at", "start job at": "work at",
-    "land job at": "work at", "take job at": "work at", "start work at": "work at", "start work for": "work at",
-    "start at": "work at", "join": "join", "study at": "study at", "go to school at": "study at",
-    "enrol at": "study at",
-    "enroll at": "study at", "enroll in": "enroll in", "be enrolled in": "enroll in",
-    "quit job at": "leave", "leave job at": "leave", "lose job at": "leave", "leave": "leave",
-    # possession
-    "have": "have", "own": "have", "have get": "have", "possess": "have",
-    # liking
-    "like": "like", "enjoy": "like", "be fond of": "like", "be into": "like", "be keen on": "like",
-    "be a fan of": "like",
-    "love": "love", "adore": "love", "be in love with": "love", "dislike": "dislike", "can stand": "like",
-    "can bear": "like", "hate": "hate", "detest": "hate", "loathe": "hate", "prefer": "prefer",
-    "can tolerate": "like",
-    # marriage
-    "marry": "marry", "get married to": "marry", "be married to": "be married to", "get engaged to": "be engaged to",
-    "get divorced from": "be divorced from",
-    # going
-    "go to": "go to", "travel to": "go to", "fly to": "go to", "be to": "go to", "take trip to": "go to",
-    "go on trip to": "go to", "drive to": "go to", "head to": "go to", "visit": "visit",
-    # food
-    "be allergic to": "be allergic to", "have allergy to": "be allergic to",
-}  # fmt: skip
-"""As parsed (lemmas of verb, particle, preposition): canonical. What is not here stays as parsed."""
-
-STATE_CHANGES = {"die": "dead", "pass away": "dead", "retire": "retired", "divorce": "divorced"}
-"""Verbs without an object that leave somebody in a state: (Maya's grandmother, be, dead)."""
-
-PAST_STATES = {
-    "be in": "was in", "be at": "was at", "live in": "used to live in", "live with": "used to live with",
-    "work at": "used to work at", "work as": "used to work as", "work in": "used to work in",
-    "study at": "used to study at", "be": "used to be", "have": "had", "be married to": "used to be married to",
-    "be engaged to": "used to be engaged to",
-}  # fmt: skip
-"""States that a past tense ends: "I lived in Oslo" must not read as living there."""
 
 PLANNING = {
     "plan", "want", "intend", "decide", "hope", "need", "have", "aim", "mean", "prepare", "schedule", "arrange",
@@ -145,7 +131,8 @@ LIKING = {
 """Verbs that take an activity for an object ("love hiking", "quit smoking")."""
 
 SOON = {
-    "move", "relocate", "go", "fly", "travel", "visit", "leave", "marry", "return", "meet", "start", "adopt", "get",
+    "move", "relocate", "go", "fly", "travel", "visit", "leave", "marry", "return", "come", "retire", "meet",
+    "start", "adopt", "get",
     "buy",
 }  # fmt: skip
 """Verbs whose present progressive is an arrangement ("I'm moving to Berlin in May")."""
@@ -154,7 +141,8 @@ NOT_CLAIMS = {
     "say", "tell", "mean", "guess", "hope", "wish", "wonder", "suppose", "thank", "appreciate", "seem", "sound",
     "happen", "let", "ask", "bet", "think", "feel", "look", "imagine", "pretend", "hear", "matter", "shall", "try",
     "allow", "cause", "know", "believe", "agree", "understand", "see", "keep", "give", "bring", "put", "show",
-    "share", "mention", "talk", "remember", "forget", "realize", "help", "inspire", "remind", "send", "make", "do",
+    "share", "mention", "talk", "recommend", "suggest", "advise", "mind", "remember", "forget", "realize", "help",
+    "inspire", "remind", "send", "make", "do",
     "capture", "check", "support", "tag", "surround", "face", "handle", "deal", "welcome", "hit", "congratulate",
     "bless", "find", "end", "turn", "express", "focus", "excite", "live", "stay", "wait", "hold", "notice", "add",
     "set", "figure", "include", "involve", "admire", "be", "spend",
@@ -203,6 +191,9 @@ VAGUE_NOUNS = {
 }  # fmt: skip
 """Heads of phrases that name nothing."""
 
+PARTITIVES = {"bit", "lot", "lots", "kind", "sort", "couple", "bunch", "ton", "tons", "plenty", "type", "number"}
+"""Nouns whose "of" leads to what is meant."""
+
 PRAISE = {
     "great", "good", "amazing", "awesome", "wonderful", "nice", "lovely", "fantastic", "incredible", "beautiful",
     "cool", "perfect", "important", "special", "real", "true", "huge", "big", "tough", "hard", "bad", "terrible",
@@ -223,7 +214,7 @@ LASTING = {
 """Adjectives that describe someone for longer than a day."""
 
 DISPOSITIONS = {
-    "allergic", "intolerant", "sensitive", "afraid", "scared", "terrified", "fond", "keen", "interested",
+    "allergic", "intolerant", "sensitive", "afraid", "mad", "scared", "terrified", "fond", "keen", "interested",
     "passionate", "crazy", "obsessed", "addicted", "fluent", "related", "married", "engaged", "born", "good", "bad",
     "terrible", "familiar", "responsible", "loyal", "sick", "tired", "jealous", "immune", "vaccinated", "native",
     "active",
@@ -236,13 +227,13 @@ TIME_NOUNS = {
     "minutes", "while", "birthday", "age", "past", "future", "meantime", "first", "last", "now", "ages", "monday",
     "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "january", "february", "march", "april",
     "june", "july", "august", "september", "october", "november", "december", "christmas", "easter", "once",
-    "decade",
+    "decade", "twenties", "thirties", "forties", "fifties", "teens", "childhood", "youth", "noon", "midnight",
 }  # fmt: skip
 """Heads of phrases that say when."""
 
 ARGUMENT_PREPOSITIONS = {
     "to", "in", "at", "for", "from", "with", "on", "about", "into", "of", "as", "near", "against", "under",
-    "around", "through", "by", "after", "over", "across", "onto", "towards", "toward", "without", "beside",
+    "around", "through", "by", "over", "across", "onto", "towards", "toward", "without", "beside",
     "behind",
 }  # fmt: skip
 """Prepositions that join a verb to what it is about."""
@@ -263,3 +254,50 @@ NOT_NAMES = {
     "rv", "pr",
 }  # fmt: skip
 """What a tagger trained on newswire takes for a name in a chat, and is none."""
+
+INSTITUTIONS = {
+    "hospital", "clinic", "school", "university", "college", "kindergarten", "nursery", "grade", "office", "bank",
+    "company", "firm", "library", "museum", "restaurant", "cafe", "café", "bakery", "charity", "lab", "laboratory",
+    "agency", "studio", "shop", "store", "bookshop", "pharmacy", "factory", "plant", "farm", "army", "navy", "police",
+    "startup", "practice", "hotel", "gym", "newspaper", "magazine", "church", "prison", "jail", "band", "choir",
+    "team", "orchestra", "village", "town", "city", "suburb", "countryside", "mountains", "centre", "center", "year",
+    "form", "class",
+}  # fmt: skip
+"""Common nouns for places where one works, studies, lives or is kept."""
+
+WHEREABOUTS = {"from", "into", "in", "at", "to", "with", "on", "near", "outside"}
+"""Prepositions after "is" that may say where somebody or something is, belongs or comes from."""
+
+DIRECTIONS = {"back", "over", "out", "away", "here", "down", "up", "home", "off", "abroad"}
+"""Adverbs on which the preposition of a move hangs: "moved back to"."""
+
+PLACED = {
+    "live": {"in", "at", "on", "with", "near", "by", "outside", "around", "under", "behind", "beside"},
+    "go": {"to", "with", "by"},
+    "come": {"from", "to"},
+}  # fmt: skip
+"""The prepositions that a verb of place takes; others lead to something else."""
+
+STRIVING = {"work", "look", "apply", "vote", "care", "search", "play", "train", "study", "pay", "volunteer", "race"}
+"""Verbs whose "for" is about their object."""
+
+ANNIVERSARIES = {"birthday", "anniversary", "wedding", "exam", "appointment", "flight"}
+"""What is on a day that is worth remembering."""
+
+ELIDED = {
+    "gon", "going", "moving", "starting", "planning", "thinking", "working", "living", "studying", "learning",
+    "getting", "visiting", "flying", "travelling", "traveling", "leaving", "considering", "hoping", "looking",
+    "training", "teaching", "staying",
+}  # fmt: skip
+"""Verbs that open a sentence for "I am ...": "Gonna move", "Starting at Bosch in May"."""
+
+ASSISTANTS = {"assistant", "ai", "bot", "system"}
+"""Speakers who have no life of their own: what they say of themselves is about their work on an answer."""
+
+DRAFTS = {
+    "paragraph", "paragraphs", "sentence", "sentences", "draft", "drafts", "wording", "tone", "version", "heading",
+    "headings", "typo", "typos", "bullet", "bullets", "phrasing", "summary", "intro", "introduction", "conclusion",
+    "title", "subject", "snippet", "function", "code", "query", "script", "bug", "comma", "text", "paragraphing",
+    "reply", "answer", "response", "outline", "section", "sections", "table", "spreadsheet", "document", "file",
+}  # fmt: skip
+"""Parts of a text or a program that a conversation works on."""

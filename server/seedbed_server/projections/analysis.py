@@ -7,7 +7,8 @@ and bounded, and a query is analysed by the very same function. Rules, in order:
 - A word in Latin script becomes its English Snowball stem; where accents can be
   taken off, the bare form's stem stands beside it. Other words stay whole.
 - A run of a script that is written without spaces becomes its character pairs;
-  single Han characters are words too, so they stand beside their pairs.
+  single Han characters are words too, so they stand beside their pairs. Words
+  of other scripts in its midst ("注文AB-12の件") end it.
 - Words tied by a hyphen, dot, apostrophe and the like ("d'arcy", "ab-1234-x",
   "maya@example.com") or followed by + or # ("c++") also stand as a whole, so
   that rare names and numbers are found exactly.
@@ -24,7 +25,7 @@ from itertools import pairwise
 
 import Stemmer
 
-FINGERPRINT = f"terms-2/snowball-english-{Stemmer.version()}"
+FINGERPRINT = f"terms-3/snowball-english-{Stemmer.version()}"
 HEAD, TAIL = 128 * 1024, 16 * 1024
 """Code points of a longer text that are analysed, at its beginning and its end: some tenths of a second at most.
 
@@ -53,14 +54,15 @@ _HAN = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u309f\u30a0-\u30ff\u3100-\u312f\u31f0-\u31ff\uac00-\ud7af" + _HAN
 )
-# Letters and digits with their marks. Each run is taken in one step and never given back: a step for each character
-# would hold every other thread for seconds over a megabyte without a space.
-WORD = rf"[^\W_]++(?:[{MARKS}]++[^\W_]*+)*+"
-_TOKEN = re.compile(
-    rf"(?P<words>{WORD}(?:[-_.'/:@&]{WORD})*[+#]{{0,3}})|(?P<symbol>[\u2190-\u2bff\U0001f000-\U0001faff])(?P=symbol)*"
+# Letters and digits of all other scripts, with their marks. Each run is taken in one step and never given back: a step
+# for each character would hold every other thread for seconds over a megabyte without a space.
+WORD = rf"[^\W_{_UNSPACED}]++(?:[{MARKS}]++[^\W_{_UNSPACED}]*+)*+"
+RUN = rf"(?=\w)[{_UNSPACED}](?:(?=[\w{MARKS}])[{_UNSPACED}{MARKS}])*+"
+TOKEN = re.compile(
+    rf"(?P<words>{WORD}(?:[-_.'/:@&]{WORD})*[+#]{{0,3}})|(?P<run>{RUN})"
+    rf"|(?P<symbol>[\u2190-\u2bff\U0001f000-\U0001faff])(?P=symbol)*"
 )
 _PART = re.compile(WORD)
-_SEGMENT = re.compile(rf"[{_UNSPACED}{MARKS}]+|[^{_UNSPACED}]+")
 _IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
 _IS_HAN = re.compile(rf"[{_HAN}]")
 _LATIN = re.compile(r"[a-z\u00df-\u024f\u1e00-\u1eff'0-9]+")
@@ -85,12 +87,13 @@ def terms(text: str) -> list[str]:
         text = f"{text[:HEAD]}\n{text[-TAIL:]}"
     stem = _stemmer()
     found: list[str] = []
-    for match in _TOKEN.finditer(normalise(text)):
-        symbol = match["symbol"]
-        if symbol:
-            found.append(symbol)
-        else:
+    for match in TOKEN.finditer(normalise(text)):
+        if match["words"]:
             _token(match["words"], stem, found)
+        elif match["run"]:
+            _pairs(match["run"], found)
+        else:
+            found.append(match["symbol"])
     return found
 
 
@@ -120,11 +123,7 @@ def _token(token: str, stem: Stemmer.Stemmer, found: list[str]) -> None:
         return
     parts = _PART.findall(token)
     for part in parts:
-        for segment in _SEGMENT.findall(part):
-            if _IS_UNSPACED.match(segment):
-                _pairs(segment, found)
-            else:
-                _word(segment, stem, found)
+        _word(part, stem, found)
     if len(token) <= MAX_TERM and token != parts[0]:
         found.append(token)
 

@@ -13,18 +13,24 @@ from seedbed_server.projections.calendar import day
 from seedbed_server.projections.contract import Batch, Prepared, Projection
 from seedbed_server.projections.derived import Derived
 
-Row = tuple[int, int, str, str, str, str]
-_RULES = 2  # of what is a message's terms
+Row = tuple[int, int, str, str, str, str, float | None]
+_RULES = 3  # of what is a message's terms
+DAY_TERMS = 3
+"""The terms of a message whose time is known end with these of its day."""
 
 
 class TermRow(NamedTuple):
-    """The terms of one message, in order, with repetition: of its text and its day, and of its speaker's name."""
+    """The terms of one message, in order, with repetition: of its text and its day, and of its speaker's name.
+
+    ``time`` is when it was said, in seconds since 1970, if that is known.
+    """
 
     seq: int
     session: str
     role: str
     name: tuple[str, ...]
     terms: tuple[str, ...]
+    time: float | None = None
 
 
 class Lexical(Projection[list[Row]]):
@@ -34,7 +40,7 @@ class Lexical(Projection[list[Row]]):
     schema = """
     CREATE TABLE IF NOT EXISTS lexical (
         key INTEGER NOT NULL, seq INTEGER NOT NULL, session TEXT NOT NULL, role TEXT NOT NULL,
-        name TEXT NOT NULL, terms TEXT NOT NULL,
+        name TEXT NOT NULL, terms TEXT NOT NULL, time REAL,
         PRIMARY KEY (key, seq)
     ) WITHOUT ROWID;
     """
@@ -54,7 +60,7 @@ class Lexical(Projection[list[Row]]):
 
     def commit(self, db: sqlite3.Connection, prepared: Prepared[list[Row]]) -> None:
         """Replace the messages' rows."""
-        db.executemany("INSERT OR REPLACE INTO lexical VALUES (?, ?, ?, ?, ?, ?)", prepared.rows)
+        db.executemany("INSERT OR REPLACE INTO lexical VALUES (?, ?, ?, ?, ?, ?, ?)", prepared.rows)
 
     async def forget(self, key: int, seqs: Sequence[int]) -> Mapping[str, int]:
         """Delete the messages' rows."""
@@ -69,11 +75,14 @@ class Lexical(Projection[list[Row]]):
         """Return the terms of the memory's messages with a greater seq, by seq."""
         rows = await self._derived.read(
             lambda db: db.execute(
-                "SELECT seq, session, role, name, terms FROM lexical WHERE key = ? AND seq > ? ORDER BY seq",
+                "SELECT seq, session, role, name, terms, time FROM lexical WHERE key = ? AND seq > ? ORDER BY seq",
                 (key, after_seq),
             ).fetchall()
         )
-        return [TermRow(seq, session, role, _split(name), _split(terms)) for seq, session, role, name, terms in rows]
+        return [
+            TermRow(seq, session, role, _split(name), _split(terms), time)
+            for seq, session, role, name, terms, time in rows
+        ]
 
     async def _delete(self, delete: Callable[[sqlite3.Connection], sqlite3.Cursor]) -> Mapping[str, int]:
         return {"lexical": await self._derived.write(lambda db: delete(db).rowcount)}
@@ -83,7 +92,8 @@ def term_row(message: Message) -> TermRow:
     """Analyse one message as the projection does: for what it has not applied yet."""
     name = tuple(analysis.terms(message.name))
     said = f"{message.text}\n{day(message.time)}" if message.time else message.text
-    return TermRow(message.seq, message.session, message.role, name, tuple(analysis.terms(said)))
+    when = message.time.timestamp() if message.time else None
+    return TermRow(message.seq, message.session, message.role, name, tuple(analysis.terms(said)), when)
 
 
 def _rows(batches: Sequence[Batch]) -> list[Row]:
@@ -91,7 +101,7 @@ def _rows(batches: Sequence[Batch]) -> list[Row]:
 
 
 def _row(key: int, row: TermRow) -> Row:
-    return (key, row.seq, row.session, row.role, " ".join(row.name), " ".join(row.terms))
+    return (key, row.seq, row.session, row.role, " ".join(row.name), " ".join(row.terms), row.time)
 
 
 def _split(joined: str) -> tuple[str, ...]:

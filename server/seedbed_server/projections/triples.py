@@ -25,36 +25,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from seedbed_server.models.predicates import ENDINGS, OPPOSITES, SINGLE
 from seedbed_server.projections.knowledge import ClaimRow
 from seedbed_server.projections.names import entity_id, triple_id
 from seedbed_server.projections.timeline import Moment, Spell, spells
 
-SINGLE = {
-    "live in": "residence",
-    "lives in": "residence",
-    "moved to": "residence",
-    "work at": "employer",
-    "works at": "employer",
-    "works for": "employer",
-    "be married to": "spouse",
-    "marry": "spouse",
-    "be born in": "birthplace",
-}
-ENDINGS = {
-    "used to live in": "residence",
-    "moved from": "residence",
-    "used to work at": "employer",
-    "quit": "employer",
-    "leave": "employer",
-    "used to be married to": "spouse",
-    "be divorced from": "spouse",
-}
-# What says the opposite of each other of the same thing.
-_FOR, _AGAINST = ("like", "love"), ("dislike", "hate")
 # That somebody has died, and the relations that it ends.
 _DEATH = ("be", entity_id("dead"))
 _ENDED_BY_DEATH = ("residence", "employer", "spouse")
-OPPOSITES = dict.fromkeys(_FOR, _AGAINST) | dict.fromkeys(_AGAINST, _FOR)
 
 
 @dataclass(frozen=True, slots=True)

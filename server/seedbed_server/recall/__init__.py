@@ -4,7 +4,10 @@ postings   words: BM25 of a message, of its neighbourhood, of its session
 hot        one memory in arrays
 memories   the loaded memories, kept current with the log
 queries    the vector of a question
+exact      what a query names exactly: identifiers and names
+times      times that a query speaks of
 fusion     from the legs' scores to one order
+floor      whether anything is related at all
 search     a question in, messages out
 """
 

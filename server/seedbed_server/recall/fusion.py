@@ -6,6 +6,8 @@ message, and its parts add up to it exactly:
 
     dense      cosine of the query and the message in its context
     lexical    share of the query's weight that the message and its context hold
+    exact      share of the query's identifiers that the message itself holds
+    time       the query speaks of the time at which the message was said
     speaker    the query names the one who spoke
     role       long-winded assistants without a name repeat what others said
 
@@ -19,11 +21,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from seedbed_server.recall.layout import Floats, Mask, Rows
 
 DENSE = 1.0
 LEXICAL = 2.0
+EXACT = 1.0  # an identifier outweighs what neighbours and other words can give
+TIME = 0.15
 SPEAKER = 0.10
 ROLE = -0.15
 
@@ -39,29 +44,53 @@ class LegScores:
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """The best rows, their fused scores, and what each leg gave; shapes (k,)."""
+    """The best rows, their fused scores, and what each leg gave; shapes (k,).
+
+    ``related`` is False when no row at all is about what was asked.
+    """
 
     rows: Rows
     fused: Floats
     legs: Mapping[str, LegScores]
+    related: bool = True
 
 
-def fuse(legs: Mapping[str, tuple[Floats, float]], alive: Mask, k: int) -> Scores:
+def fuse(
+    legs: Mapping[str, tuple[Floats, float]], alive: Mask, k: int, gists: npt.NDArray[np.int64] | None = None
+) -> Scores:
     """Return the ``k`` best rows alive, best first; equal ones newest first.
 
-    ``legs`` are raw scores of shape (n,) with their weights.
+    ``legs`` are raw scores of shape (n,) with their weights. Of rows with the same
+    one of ``gists``, shape (n,), only the best is returned.
     """
     fused = np.zeros(len(alive))
     for raw, weight in legs.values():
         fused += weight * raw
-    rows = np.flatnonzero(alive)
+    best = _best(fused, np.flatnonzero(alive), k) if gists is None else _distinct(fused, alive, k, gists)
+    shown = {name: _leg(raw, weight, alive, best) for name, (raw, weight) in legs.items()}
+    return Scores(best, fused[best], shown)
+
+
+def _best(fused: Floats, rows: Rows, k: int) -> Rows:
     if len(rows) > k > 0:
         # All that tie with the last one are kept for the exact order below.
         last = np.partition(fused[rows], len(rows) - k)[len(rows) - k]
         rows = rows[fused[rows] >= last]
-    best = rows[np.lexsort((-rows, -fused[rows]))][:k]
-    shown = {name: _leg(raw, weight, alive, best) for name, (raw, weight) in legs.items()}
-    return Scores(best, fused[best], shown)
+    best: Rows = rows[np.lexsort((-rows, -fused[rows]))][:k]
+    return best
+
+
+def _distinct(fused: Floats, alive: Mask, k: int, gists: npt.NDArray[np.int64]) -> Rows:
+    """The best rows of different gists: looked for among more and more of the best, until there are enough."""
+    rows = np.flatnonzero(alive)
+    among = 4 * k
+    while True:
+        best = _best(fused, rows, among)
+        _, first = np.unique(gists[best], return_index=True)
+        if len(first) >= k or among >= len(rows):
+            distinct: Rows = best[np.sort(first)][:k]
+            return distinct
+        among *= 8
 
 
 def _leg(raw: Floats, weight: float, alive: Mask, best: Rows) -> LegScores:

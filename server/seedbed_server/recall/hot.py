@@ -6,6 +6,7 @@ erasure drops the whole hot memory, and it is loaded again.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from seedbed_server.projections import analysis
+from seedbed_server.projections.lexical import DAY_TERMS
 from seedbed_server.recall.layout import WEIGHTS, Floats, Layout, Mask, Rows
 from seedbed_server.recall.postings import Postings
 
@@ -61,13 +63,24 @@ class Growing:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What recall keeps of a message: ``name`` holds the terms of the speaker's name, ``terms`` all others."""
+    """What recall keeps of a message: ``name`` holds the terms of the speaker's name, ``terms`` all others.
+
+    ``time`` is when it was said, in seconds since 1970, if that is known.
+    """
 
     seq: int
     session: str
     role: str
     name: tuple[str, ...]
     terms: tuple[str, ...]
+    time: float | None = None
+
+    @property
+    def gist(self) -> int:
+        """Equal for messages of one speaker in the same words, whatever their case, marks, endings and day."""
+        said = self.terms if self.time is None else self.terms[:-DAY_TERMS]
+        digest = hashlib.blake2b("\n".join([*self.name, "", *said]).encode(), digest_size=8).digest()
+        return int.from_bytes(digest, signed=True)
 
 
 class HotMemory:
@@ -90,6 +103,8 @@ class HotMemory:
         self._name_of = Growing(np.intp)
         self._names: dict[tuple[str, ...], int] = {}
         self._generic_assistant = Growing(np.bool_)
+        self._times = Growing(np.float64)
+        self._gists = Growing(np.int64)
         self._own = Growing(np.float32, dimensions)
         self._context = Growing(np.float32, dimensions)
         self._chunks = Growing(np.float32, dimensions)
@@ -102,9 +117,9 @@ class HotMemory:
     @property
     def nbytes(self) -> int:
         """Roughly the bytes held."""
-        by_row = (self._seqs, self._session_of, self._name_of, self._generic_assistant, self._own, self._context)
-        by_chunk = (self._chunks, self._chunk_rows)
-        return self.postings.nbytes + sum(held.nbytes for held in (*by_row, *by_chunk))
+        by_row = (self._seqs, self._session_of, self._name_of, self._generic_assistant, self._times, self._gists)
+        vectors = (self._own, self._context, self._chunks, self._chunk_rows)
+        return self.postings.nbytes + sum(held.nbytes for held in (*by_row, *vectors))
 
     @property
     def seqs(self) -> npt.NDArray[np.int64]:
@@ -121,6 +136,8 @@ class HotMemory:
         self._session_of.extend([self._sessions.setdefault(row.session, len(self._sessions)) for row in rows])
         self._name_of.extend([self._names.setdefault(row.name, len(self._names)) for row in rows])
         self._generic_assistant.extend([row.role == "assistant" and _is_generic(row.name) for row in rows])
+        self._times.extend([np.nan if row.time is None else row.time for row in rows])
+        self._gists.extend([row.gist for row in rows])
         empty = np.zeros((len(rows), self._own.view.shape[1]), dtype=np.float32)
         self._own.extend(empty)
         self._context.extend(empty)
@@ -183,11 +200,25 @@ class HotMemory:
             np.maximum.at(cosines, self._chunk_rows.view, (self._chunks.view @ query).astype(np.float64))
         return cosines
 
+    def own_cosines(self, query: Matrix) -> Floats:
+        """Cosine of the query, shape (dimensions,), with each row on its own; shape (n,)."""
+        return (self._own.view @ query).astype(np.float64)
+
     def named(self, terms: Sequence[str]) -> Mask:
         """Which rows are spoken by somebody whom the query's terms name; shape (n,)."""
         asked = frozenset(terms)
         hit = [code for name, code in self._names.items() if not _is_generic(name) and asked.intersection(name)]
         return np.isin(self._name_of.view, hit)
+
+    @property
+    def times(self) -> Floats:
+        """When each row was said, in seconds since 1970; NaN where that is not known; shape (n,)."""
+        return self._times.view
+
+    @property
+    def gists(self) -> npt.NDArray[np.int64]:
+        """Equal for rows that say the same; shape (n,)."""
+        return self._gists.view
 
     @property
     def generic_assistant(self) -> Mask:

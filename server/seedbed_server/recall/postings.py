@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from seedbed_server.recall.layout import Floats, Layout, Rows
+from seedbed_server.recall.layout import Floats, Layout, Mask, Rows
 
 K1 = 1.2
 B = 1.0
@@ -63,10 +63,29 @@ class Postings:
         for term in dict.fromkeys(terms):
             counts = self._spread(term, layout)
             found = np.flatnonzero(counts * layout.alive)
-            idf = float(np.log1p((total - len(found) + 0.5) / (len(found) + 0.5)))
+            idf = _idf(total, len(found))
             most += idf
             scores[found] += idf * counts[found] / (counts[found] + norm[found])
         return scores / max(most, 1e-9)
+
+    def holding(self, term: str) -> Mask:
+        """Which rows hold the term themselves; shape (n,)."""
+        rows, _ = self._terms.get(term, (array("i"), array("i")))
+        held = np.zeros(len(self), dtype=np.bool_)
+        held[np.array(rows, dtype=np.intp)] = True
+        return held
+
+    def coverage(self, terms: Sequence[str], alive: Mask) -> Floats:
+        """Share of the query's weight in each row on its own, however often and among how many words; shape (n,)."""
+        total = int(np.count_nonzero(alive)) + PSEUDO
+        covered = np.zeros(len(self))
+        most = 0.0
+        for term in dict.fromkeys(terms):
+            held = self.holding(term) & alive
+            weight = _idf(total, int(np.count_nonzero(held)))
+            most += weight
+            covered[held] += weight
+        return covered / max(most, 1e-9)
 
     def _lengths_in(self, layout: Layout, rows: Rows) -> Floats:
         """The lengths of messages with their neighbours'; kept for the layout that was asked for last."""
@@ -80,3 +99,8 @@ class Postings:
         at = np.array(rows, dtype=np.intp)
         seen = layout.alive[at]
         return layout.spread(at[seen], np.array(counts, dtype=np.float64)[seen])
+
+
+def _idf(total: int, holding: int) -> float:
+    """Weight of a term that so many of all messages hold."""
+    return float(np.log1p((total - holding + 0.5) / (holding + 0.5)))

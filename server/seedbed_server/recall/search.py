@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
 from seedbed.messages import Message
 from seedbed_server.log import Log, MemoryRecord
-from seedbed_server.recall.fusion import DENSE, LEXICAL, ROLE, SPEAKER, Scores, fuse
+from seedbed_server.recall.exact import exact_terms
+from seedbed_server.recall.floor import height, holds_enough, reached
+from seedbed_server.recall.fusion import DENSE, EXACT, LEXICAL, ROLE, SPEAKER, TIME, Scores, fuse
 from seedbed_server.recall.hot import HotMemory
-from seedbed_server.recall.layout import Floats, Layout
+from seedbed_server.recall.layout import Floats, Layout, Mask
 from seedbed_server.recall.memories import HotMemories, Progress, undivided
 from seedbed_server.recall.queries import QueryVectors, Vector
-from seedbed_server.recall.stopwords import query_terms
+from seedbed_server.recall.stopwords import is_unspaced, query_terms
+from seedbed_server.recall.times import within
 
 # The most that the messages found may take; beyond it there are fewer hits than asked for.
 MOST_BYTES = 12 * 2**20
@@ -23,12 +26,16 @@ MOST_BYTES = 12 * 2**20
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What to look for: at most ``k`` messages, of ``session`` if it is set, with a seq of at most ``upto_seq``."""
+    """What to look for: at most ``k`` messages, of ``session`` if it is set, with a seq of at most ``upto_seq``.
+
+    ``distinct`` leaves out those that say the same as one that is better, or as good and newer.
+    """
 
     query: str
     k: int
     session: str = ""
     upto_seq: int | None = None
+    distinct: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +59,11 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """The hits, best first, and how complete the search was."""
+    """The hits, best first, and how complete the search was.
+
+    ``below_floor`` of the k best were withheld, since not even the best of them,
+    with a score of ``best_below_floor``, is about what was asked.
+    """
 
     hits: tuple[Found, ...]
     applied_seq: int
@@ -70,6 +81,7 @@ class _Words:
     terms: Sequence[str]
     layout: Layout
     legs: Mapping[str, tuple[Floats, float]]
+    certain: Mask
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +117,10 @@ class Recall:
         async with self.hot.current(record) as (memory, complete):
             scores = await undivided(partial(_score, memory, words, vector, search))
             seqs = memory.seqs[scores.rows].tolist()
-        hits = await self._read(record, seqs, scores)
         degraded = () if vector is not None and complete else ("dense",)
+        if seqs and not (scores.related or degraded):  # without cosines nobody can tell
+            return Ranking((), applied_seq, below_floor=len(seqs), best_below_floor=float(scores.fused[0]))
+        hits = await self._read(record, seqs, scores)
         return Ranking(hits, applied_seq, degraded)
 
     async def _read(self, record: MemoryRecord, seqs: list[int], scores: Scores) -> tuple[Found, ...]:
@@ -126,16 +140,40 @@ def _legs(scores: Scores, at: int) -> tuple[Leg, ...]:
 
 def _match(memory: HotMemory, terms: Sequence[str], search: Search) -> _Words:
     layout = memory.layout(search.session, search.upto_seq)
+    exact = exact_terms(search.query)
+    identified = exact.share(memory.postings, layout.alive)
+    named = memory.named([*terms, *exact.spoken])
     legs = {
         "lexical": (memory.postings.score(terms, layout), LEXICAL),
-        "speaker": (memory.named(terms).astype(np.float64), SPEAKER),
+        "exact": (identified, EXACT),
+        "time": (within(search.query, memory.times, layout.alive), TIME),
+        "speaker": (named.astype(np.float64), SPEAKER),
         "role": (memory.generic_assistant.astype(np.float64), ROLE),
     }
-    return _Words(memory, len(memory), terms, layout, legs)
+    certain = (identified > 0) | exact.named(memory.postings, layout.alive)
+    certain |= holds_enough(memory.postings, terms, layout)
+    return _Words(memory, len(memory), terms, layout, legs, certain)
 
 
 def _score(memory: HotMemory, words: _Words, vector: Vector | None, search: Search) -> Scores:
     if words.memory is not memory or words.rows != len(memory):  # it has grown, or was loaded again
         words = _match(memory, words.terms, search)
+    alive = words.layout.alive
+    if vector is not None and is_unspaced(words.terms):
+        vector = np.zeros_like(vector)  # noise: the encoder does not know these scripts
     dense = np.zeros(len(memory)) if vector is None else memory.cosines(vector, words.layout)
-    return fuse({"dense": (dense, DENSE), **words.legs}, words.layout.alive, search.k)
+    scores = fuse({"dense": (dense, DENSE), **words.legs}, alive, search.k, memory.gists if search.distinct else None)
+    if vector is None:
+        return scores
+    return replace(scores, related=_is_related(memory, words, vector, dense))
+
+
+def _is_related(memory: HotMemory, words: _Words, vector: Vector, dense: Floats) -> bool:
+    """Whether any message is about what was asked; what costs another pass over all vectors comes last."""
+    alive, (lexical, _), (speaker, _) = words.layout.alive, words.legs["lexical"], words.legs["speaker"]
+    floor = height(int(np.count_nonzero(alive)), names_speaker=bool(speaker.any()))
+    return (
+        bool(words.certain.any())
+        or reached(dense, lexical, alive, floor)
+        or reached(memory.own_cosines(vector), lexical, alive, floor)
+    )

@@ -8,13 +8,44 @@ import collections.abc
 import google.protobuf.descriptor
 import google.protobuf.field_mask_pb2
 import google.protobuf.internal.containers
+import google.protobuf.internal.enum_type_wrapper
 import google.protobuf.message
 import google.protobuf.timestamp_pb2
 import seedbed.v1.message_pb2
 import seedbed.v1.variant_pb2
+import sys
 import typing
 
+if sys.version_info >= (3, 10):
+    import typing as typing_extensions
+else:
+    import typing_extensions
+
 DESCRIPTOR: google.protobuf.descriptor.FileDescriptor
+
+class _OmissionReason:
+    ValueType = typing.NewType("ValueType", builtins.int)
+    V: typing_extensions.TypeAlias = ValueType
+
+class _OmissionReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_OmissionReason.ValueType], builtins.type):
+    DESCRIPTOR: google.protobuf.descriptor.EnumDescriptor
+    OMISSION_REASON_UNSPECIFIED: _OmissionReason.ValueType  # 0
+    """Sent by no server that knows of reasons: read it as BUDGET."""
+    OMISSION_REASON_BUDGET: _OmissionReason.ValueType  # 1
+    """There was no budget left for it; the seed is `truncated`."""
+    OMISSION_REASON_BELOW_FLOOR: _OmissionReason.ValueType  # 2
+    """None of it is about the query: see RecallResponse.below_floor."""
+
+class OmissionReason(_OmissionReason, metaclass=_OmissionReasonEnumTypeWrapper):
+    """Why a part shows less than it found."""
+
+OMISSION_REASON_UNSPECIFIED: OmissionReason.ValueType  # 0
+"""Sent by no server that knows of reasons: read it as BUDGET."""
+OMISSION_REASON_BUDGET: OmissionReason.ValueType  # 1
+"""There was no budget left for it; the seed is `truncated`."""
+OMISSION_REASON_BELOW_FLOOR: OmissionReason.ValueType  # 2
+"""None of it is about the query: see RecallResponse.below_floor."""
+global___OmissionReason = OmissionReason
 
 @typing.final
 class Memory(google.protobuf.message.Message):
@@ -549,7 +580,7 @@ class SeedResponse(google.protobuf.message.Message):
 
     @property
     def omitted(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Omission]:
-        """How many items of each part were left out for want of budget."""
+        """How many items of each part were left out, and why."""
 
     def __init__(
         self,
@@ -674,23 +705,27 @@ global___SeedItem = SeedItem
 
 @typing.final
 class Omission(google.protobuf.message.Message):
-    """What a part had to leave out."""
+    """What a part left out."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     ORIGIN_FIELD_NUMBER: builtins.int
     ITEMS_FIELD_NUMBER: builtins.int
+    REASON_FIELD_NUMBER: builtins.int
     origin: builtins.str
     """The part, named as in SeedItem.origin."""
     items: builtins.int
     """How many of its items were left out."""
+    reason: global___OmissionReason.ValueType
+    """Why."""
     def __init__(
         self,
         *,
         origin: builtins.str = ...,
         items: builtins.int = ...,
+        reason: global___OmissionReason.ValueType = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["items", b"items", "origin", b"origin"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["items", b"items", "origin", b"origin", "reason", b"reason"]) -> None: ...
 
 global___Omission = Omission
 
@@ -805,9 +840,12 @@ class RecallResponse(google.protobuf.message.Message):
     degraded: builtins.bool
     """Some leg could not answer in full; `degraded_legs` names it."""
     below_floor: builtins.int
-    """How many candidates fell just below the floor."""
+    """How many of the best candidates were withheld, since none reached the floor
+    above which a message is about what was asked: an honest nothing. 0 when
+    there are hits.
+    """
     best_below_floor: builtins.float
-    """The best score below the floor; 0 when there is none."""
+    """The best score among those withheld; 0 when there is none."""
     @property
     def hits(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Hit]:
         """The hits, best first."""
@@ -872,7 +910,9 @@ class LegScore(google.protobuf.message.Message):
     CONTRIBUTION_FIELD_NUMBER: builtins.int
     RANK_FIELD_NUMBER: builtins.int
     leg: builtins.str
-    """The leg: "dense", "lexical", "speaker", "role", and others as they come."""
+    """The leg: "dense", "lexical", "exact", "time", "speaker", "role", and others
+    as they come.
+    """
     raw: builtins.float
     """The leg's own score: a cosine, a BM25 value."""
     contribution: builtins.float

@@ -1,0 +1,71 @@
+"""What somebody's something is: "my favourite colour is blue", "my birthday is on the 3rd of May", "my name is Bo"."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from spacy.tokens import Token
+
+from .claiming import claim_of
+from .clauses import Clause, Said, is_passive, objects_of
+from .contract import Claim
+from .phrases import Node, Scene
+from .relations import holder_of
+from .stance import Stance
+from .trees import each_of
+from .vocabulary import ANNIVERSARIES, LASTING, PRAISE, VAGUE_NOUNS, relation
+
+_IS = {"is", "'s", "are", "was"}
+
+
+def own_name(scene: Scene, verb: Token) -> Iterator[Claim]:
+    """(Maya, be called, May) of "my name is May"; the name of a relative is a relation."""
+    subject = next((child for child in verb.children if child.dep_ == "nsubj" and child.lower_ == "name"), None)
+    holder = holder_of(subject) if subject is not None else None
+    owner = scene.person(holder) if holder is not None and verb.lower_ in _IS else None
+    for child in verb.children if owner is not None else ():
+        if child.dep_ == "attr" and (name := scene.agent(child)) is not None and owner is not None:
+            yield claim_of(Clause(scene, verb, "", Stance(), owner), Said("be called", name, child), child)
+
+
+def owned_subject(verb: Token) -> Token | None:
+    """The "color" of "my favorite color is blue"; None where a person is the subject."""
+    if verb.lower_ not in _IS or is_passive(verb):
+        return None
+    subject = next((child for child in verb.children if child.dep_ == "nsubj"), None)
+    if subject is None or holder_of(subject) is None or subject.tag_ not in {"NN", "NNS"}:
+        return None
+    alone = not any(child.dep_ == "compound" for child in subject.lefts)  # "phone number" is not vague
+    dated = subject.lower_ in ANNIVERSARIES and any(child.lower_ in {"on", "in"} for child in verb.rights)
+    if not dated and not any(child.dep_ in {"attr", "acomp"} for child in verb.children):
+        return None
+    return None if relation(subject.text) or (alone and subject.lower_ in VAGUE_NOUNS | {"name"}) else subject
+
+
+def owned_value(scene: Scene, verb: Token, noun: Token, stance: Stance) -> Iterator[Claim]:
+    """(Maya, favorite color, blue): what somebody's something is."""
+    holder = holder_of(noun)
+    owner = scene.owner(holder) if holder is not None else None
+    words = [child.lower_ for child in noun.lefts if child.dep_ in {"amod", "compound"}]
+    if owner is None or len(words) > 2:
+        return
+    predicate = " ".join([*words, noun.lower_]).replace("favourite", "favorite")
+    clause = Clause(scene, verb, "", stance, owner)
+    for child in verb.children:
+        for each in each_of(child) if child.dep_ in {"attr", "acomp"} else ():
+            if (node := _value(clause, each, adjective=child.dep_ == "acomp")) is not None:
+                yield claim_of(clause, Said(predicate, node, each), noun)
+        if child.dep_ == "prep" and child.lower_ in {"on", "in"} and noun.lower_ in ANNIVERSARIES:
+            for day in objects_of(child):
+                said = scene.doc[day.left_edge.i : day.right_edge.i + 1].text.removeprefix("the ")
+                yield claim_of(clause, Said(predicate, Node(said, "date"), day.right_edge), noun)
+
+
+def _value(clause: Clause, token: Token, *, adjective: bool) -> Node | None:
+    """What something is: a name, a date, a lasting property, or a plain phrase."""
+    name = clause.scene.names.at(token)
+    if name is not None:
+        return clause.scene.named(name)
+    if adjective:
+        return Node(token.lower_, "other") if token.lower_ in LASTING else None
+    return None if {left.lower_ for left in token.lefts} & PRAISE else clause.thing(token)
