@@ -1,4 +1,4 @@
-"""``python -m benchmarks.names``: train the labeller, or score names, on files of labelled tokens."""
+"""``python -m benchmarks.names``: train the labeller, score names on files of labelled tokens, or time the reading."""
 
 from __future__ import annotations
 
@@ -11,11 +11,33 @@ from seedbed_server.app.settings import load, models_dir
 from seedbed_server.models.manifest import by_role
 
 PAGE = Path(__file__).parents[2] / "docs" / "names.md"
-BEGIN, END = "<!-- figures -->", "<!-- end of figures -->"
 
 
 def main() -> int:
-    """Run one of the two."""
+    """Run one of the three."""
+    chosen = _arguments().parse_args()
+    root = models_dir(load())
+    model = root / by_role("tagger").name
+    if chosen.verb == "train":
+        from benchmarks.names.training import train
+        from seedbed_server.models.tagger_worker import pipeline
+
+        figures = train(pipeline(str(model)), read(chosen.labelled), chosen.weights)
+    elif chosen.verb == "score":
+        from benchmarks.names.scoring import report as scored
+
+        figures = scored(read(chosen.labelled), root)
+    else:
+        from benchmarks.names.speed import report as timed
+
+        figures = timed(model, chosen.against)
+    print(figures)
+    if chosen.verb == "score" and chosen.write:
+        _write(figures)
+    return 0
+
+
+def _arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="benchmarks.names", description=__doc__)
     verbs = parser.add_subparsers(dest="verb", required=True)
     train = verbs.add_parser("train", help="train the labeller's weights")
@@ -23,24 +45,17 @@ def main() -> int:
     train.add_argument("weights", type=Path, help="where they go")
     score = verbs.add_parser("score", help="score the names that are found")
     score.add_argument("labelled", type=Path, help="tokens and labels in columns, not those of the training")
+    speed = verbs.add_parser("speed", help="processor time of a message, names and claims")
+    speed.add_argument("against", help="the commit whose code it is compared with")
     score.add_argument("--write", action="store_true", help="put the figures into docs/names.md")
-    chosen = parser.parse_args()
-    model = models_dir(load()) / by_role("tagger").name
-    texts = read(chosen.labelled)
-    if chosen.verb == "train":
-        from benchmarks.names.training import train as train_weights
-        from seedbed_server.models.tagger_worker import pipeline
+    return parser
 
-        train_weights(pipeline(str(model)), texts, chosen.weights)
-        return 0
-    from benchmarks.names.scoring import report
 
-    figures = report(texts, model)
-    print(figures)
-    if chosen.write:
-        head, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-        PAGE.write_text(f"{head}{BEGIN}\n{figures}\n{END}{rest.partition(END)[2]}", encoding="utf-8")
-    return 0
+def _write(figures: str) -> None:
+    """Replaces what stands between the page's two marks."""
+    head, begin, rest = PAGE.read_text(encoding="utf-8").partition("<!-- score -->\n")
+    _, end, tail = rest.partition("<!-- end of score -->")
+    PAGE.write_text(f"{head}{begin}{figures}\n{end}{tail}", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from rich.console import Console
+
 from benchmarks.names.conll import Labelled, Span
-from seedbed_server.models.contract import Turn
+from seedbed_server.app.extracting import extract_file
 from seedbed_server.models.entities import TYPES as ONTONOTES
 from seedbed_server.models.labeller import TYPES
-from seedbed_server.models.tagger_worker import create, pipeline
+from seedbed_server.models.manifest import by_role
+from seedbed_server.models.tagger_worker import pipeline
 
 
 @dataclass(slots=True)
@@ -37,11 +42,11 @@ class Counts:
         return precision, recall, 2 * precision * recall / max(precision + recall, 1e-9)
 
 
-def report(texts: Sequence[Labelled], model_dir: Path) -> str:
+def report(texts: Sequence[Labelled], models_dir: Path) -> str:
     """Tables of precision, recall and F1, as written and in lower case."""
     lowered = [text.lowered() for text in texts]
-    written, lower = _served(texts, model_dir), _served(lowered, model_dir)
-    alone = [_count(_alone(each, model_dir), each) for each in (texts, lowered)]
+    written, lower = _served(texts, models_dir), _served(lowered, models_dir)
+    alone = [_count(_alone(each, models_dir / by_role("tagger").name), each) for each in (texts, lowered)]
     lines = [
         "| type | labelled | precision | recall | F1 | precision, lower case | recall, lower case | F1, lower case |",
         "|---|---|---|---|---|---|---|---|",
@@ -59,17 +64,15 @@ def _line(name: str, labelled: int, figures: Sequence[float]) -> str:
     return f"| {name} | {labelled} | " + " | ".join(f"{figure:.3f}" for figure in figures) + " |"
 
 
-def _served(texts: Sequence[Labelled], model_dir: Path) -> Counts:
-    worker = create({"model_dir": str(model_dir)})
-    reading = worker.extract([Turn(text.text, "user", "", None).to_wire() for text in texts])
-    while True:
-        try:
-            next(reading)
-        except StopIteration as stop:
-            replies = stop.value
-            break
-    found = ([(s["start"], s["end"], s["type"]) for s in reply["entities"]] if reply else [] for reply in replies)
-    return _count(found, texts)
+def _served(texts: Sequence[Labelled], models_dir: Path) -> Counts:
+    """What `seedbed extract` finds: the code of the command, on a file of messages."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, out = Path(folder, "messages.jsonl"), Path(folder, "found.jsonl")
+        with source.open("w", encoding="utf-8") as lines:
+            lines.writelines(json.dumps({"role": "user", "content": text.text}) + "\n" for text in texts)
+        extract_file(models_dir, source, out, Console(stderr=True))
+        rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+    return _count(([(e["start"], e["end"], e["type"]) for e in row["entities"]] for row in rows), texts)
 
 
 def _alone(texts: Sequence[Labelled], model_dir: Path) -> Iterator[list[Span]]:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seedbed_server.models import weights
-from seedbed_server.models.labeller import REACH, TAGS, TYPES, Labeller, _names, _window, allowed
+from seedbed_server.models.labeller import REACH, TAGS, TYPES, _window, allowed, best_paths, runs
 from seedbed_server.models.manifest import ModelFile, labeller
 from seedbed_server.models.tagger_worker import TaggerWorker
 
@@ -19,29 +19,20 @@ from .conftest import Read
 LENGTHS = st.lists(st.integers(1, 4), min_size=1, max_size=3)
 
 
-def decoder(seed: int) -> Labeller:
-    """A labeller with random transitions between all labels, and no networks."""
-    random = np.random.default_rng(seed)
-    made = Labeller.__new__(Labeller)
-    after, first = allowed()
-    made._after = random.normal(size=after.shape).astype(np.float32) + after
-    made._first = random.normal(size=first.shape).astype(np.float32) + first
-    return made
-
-
 @given(st.integers(0, 999), st.lists(st.integers(1, 3), min_size=1, max_size=3))
 def test_the_best_sequence_is_the_best_of_all(seed: int, lengths: list[int]) -> None:
     """For every text of a batch, whatever the lengths of the others, no sequence of labels scores higher."""
-    made = decoder(seed)
-    scores = np.random.default_rng(seed + 1).normal(size=(sum(lengths), len(TAGS))).astype(np.float32)
+    random = np.random.default_rng(seed)
+    after, first = (random.normal(size=each.shape).astype(np.float32) + each for each in allowed())
+    scores = random.normal(size=(sum(lengths), len(TAGS))).astype(np.float32)
     start = 0
-    for path, length in zip(made._best(scores, lengths), lengths, strict=True):
+    for path, length in zip(best_paths(scores, lengths, after, first), lengths, strict=True):
         rows = scores[start : start + length]
         start += length
 
         def score(way: tuple[int, ...], rows: np.ndarray = rows) -> float:
-            steps = sum(float(made._after[a, b]) for a, b in itertools.pairwise(way))
-            return float(made._first[way[0]]) + steps + sum(float(rows[i, tag]) for i, tag in enumerate(way))
+            steps = sum(float(after[a, b]) for a, b in itertools.pairwise(way))
+            return float(first[way[0]]) + steps + sum(float(rows[i, tag]) for i, tag in enumerate(way))
 
         best = max(score(way) for way in itertools.product(range(len(TAGS)), repeat=length))
         assert score(tuple(path)) == pytest.approx(best, abs=1e-4)
@@ -62,7 +53,7 @@ def test_a_window_stays_within_its_text(lengths: list[int], width: int) -> None:
 @given(st.lists(st.sampled_from(range(len(TAGS))), max_size=8))
 def test_names_are_runs_of_labels(path: list[int]) -> None:
     """Names stand in order and apart; every beginning is in one; all types are known."""
-    found = list(_names(path))
+    found = list(runs(path))
     assert all(a[1] < b[0] for a, b in itertools.pairwise(found))
     assert all(kind in TYPES and TAGS[path[first]][2:] == kind for first, _, kind in found)
     covered = {i for first, last, _ in found for i in range(first, last + 1)}

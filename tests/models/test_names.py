@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from .conftest import Read
+from seedbed_server.models.contract import Turn
+from seedbed_server.models.tagger_worker import TaggerWorker
+
+from .conftest import Read, finish
 
 # Said by Tom to Maya.
 IN_CHAT = {
@@ -31,3 +34,12 @@ def test_names_in_chat(read: Read, text: str) -> None:
 def test_a_role_is_nobodys_name(read: Read, role: str) -> None:
     """Who has no name is called by the role, and the role's word is no name in a text."""
     assert read(f"The {role} is slow.", speaker=role, listener="").entities == ()
+
+
+def test_what_a_message_names_does_not_depend_on_the_batch(worker: TaggerWorker) -> None:
+    """Read together or one by one, the same entities: a rebuild has other batches than the first reading."""
+    turns = [Turn(text, "Tom", "Maya", None).to_wire() for text in IN_CHAT]
+    together = finish(worker, turns)
+    alone = [finish(worker, [turn])[0] for turn in turns]
+    assert [each["entities"] for each in together if each] == [each["entities"] for each in alone if each]
+    assert None not in together

@@ -53,6 +53,39 @@ def test_which_names_are_one(mentions: list[MentionRow], expected: set[tuple[str
     assert joined(at_once) == joined(by_one) == expected, what
 
 
+def called(subject: str, name: str, negated: int = 0) -> ClaimRow:
+    return tied(subject, name)._replace(predicate="be called", negated=negated)
+
+
+def test_a_name_that_was_said() -> None:
+    """The later name stays; a nickname leads to the name; what is denied joins nothing."""
+    people = [named("Ann"), named("Ann Bo"), named("Samantha Lee"), named("Sam")]
+
+    def after(*claims: ClaimRow) -> set[tuple[str, str]]:
+        names = Names()
+        names.add(people, ())
+        names.evident()
+        names.add((), claims)
+        return joined(names) - joined_before
+
+    names = Names()
+    names.add(people, ())
+    joined_before = joined(names)
+    assert after(called("Ann Bo", "Samantha Lee")) == {("ann bo", "samantha lee"), ("ann", "samantha lee")}
+    assert after(called("Samantha Lee", "Ann")) >= {("ann", "samantha lee")}
+    assert after(called("Ann Bo", "Samantha Lee", negated=1)) == set()
+
+
+def test_names_in_a_chain_and_in_a_circle() -> None:
+    """Renamed twice is one person under the last name; each called the other is one person too."""
+    people = [named("Ann Bo", speaks=True), named("Samantha Lee", speaks=True), named("Samuel Ortiz", speaks=True)]
+    names = Names()
+    names.add(people, [called("Ann Bo", "Samantha Lee"), called("Samantha Lee", "Samuel Ortiz")])
+    assert joined(names) == {("ann bo", "samuel ortiz"), ("samantha lee", "samuel ortiz")}
+    names.add((), [called("Samuel Ortiz", "Ann Bo")])
+    assert joined(names) == {("ann bo", "samuel ortiz"), ("samantha lee", "samuel ortiz")}
+
+
 def test_who_has_a_claim_on_another_is_another() -> None:
     """Ann's sister is Ann Bo: two people."""
     names = Names()

@@ -43,12 +43,23 @@ def run(client: Client, print: Callable[[str], object] = print) -> None:  # noqa
     while any(projection.applied_seq < len(LINES) for projection in client.status("lives").projections):
         time.sleep(0.1)
 
-    ids = {entity.name: entity.id for entity in memory.entities()}
-    renamed = memory.merge(ids["Nora Okafor"], ids["Nora Lindqvist"])
-    print(f"Nora Lindqvist is Nora Okafor: {renamed.triples_moved} facts moved")
-    memory.merge(ids["Anders Lindqvist"], ids["Anders"])
+    entities = list(memory.entities())
+    ids = {entity.name: entity.id for entity in entities}
+    for entity in entities:
+        for merge in entity.merges:
+            print(f"{entity.name} is {', '.join(entity.aliases)} too: {merge.reason}")
+    if "Anders" in ids:  # not yet merged by an earlier run
+        same = memory.merge(ids["Anders Lindqvist"], ids["Anders"])
+        print(f"Anders is Anders Lindqvist: merged by hand, {same.triples_moved} facts moved")
     before = datetime.now(UTC)
-    memory.add_triples([Statement("Anders Lindqvist", "live in", "Trondheim", ("l22",))], request_id="trondheim")
+    memory.add_triples(
+        [
+            Statement(
+                "Anders Lindqvist", "live in", "Lillehammer", ("l09",), valid_from=datetime(2017, 1, 1, tzinfo=UTC)
+            )
+        ],
+        request_id="lillehammer",
+    )
 
     print(f"\nNora now{known(memory, 'Nora Okafor')}")
     print(f"\nNora in June 2019{known(memory, 'Nora Okafor', datetime(2019, 6, 1, tzinfo=UTC))}")
@@ -60,9 +71,9 @@ def run(client: Client, print: Callable[[str], object] = print) -> None:  # noqa
     for fact in memory.triples(entity_id=anders, include_superseded=True):
         if fact.predicate in HOME and not fact.negated:
             print(f"  {day(fact.valid_from)} to {day(fact.valid_to)}: {fact.object} {list(fact.source_ids)}")
-    earlier = memory.triples(entity_id=anders, known_at=before, include_superseded=True)
-    lived = [fact.object for fact in earlier if fact.predicate in HOME and not fact.negated]
-    print(f"  as known before Trondheim was added: {', '.join(lived)}")
+    then = memory.triples(entity_id=anders, known_at=before, include_superseded=True)
+    lived = [fact.object for fact in then if fact.predicate in HOME and not fact.negated]
+    print(f"  as known before Lillehammer was added: {', '.join(lived)}")
 
 
 if __name__ == "__main__":

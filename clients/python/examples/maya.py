@@ -1,6 +1,7 @@
 """Two conversations, half a year apart, and what the agent is shown before the third.
 
-Run it against a server on this machine: ``.venv/bin/python clients/python/examples/maya.py``.
+Run it against a server on this machine: ``.venv/bin/python clients/python/examples/maya.py``. Each write has a request
+id, so a second run stores nothing twice.
 """
 
 from datetime import UTC, datetime
@@ -25,18 +26,23 @@ with Client("localhost:7700") as client:
             said("user", "Maya", "I live in Lisbon with Tomás. I'm allergic to hazelnuts, properly allergic.", JANUARY),
             said("assistant", "Juno", "Thanks for telling me. I will keep that in mind.", JANUARY),
             said("user", "Maya", "My sister Elena works at the children's hospital in Braga.", JANUARY),
-        ]
+        ],
+        request_id="january",
     )
     july = client.memory("maya", variant, system=pin, session="july")
     july.write(
         [
             said("user", "Maya", "We moved to Porto on Saturday! The order number for the sofa is ORD-48213-K.", JULY),
             said("assistant", "Juno", "Welcome to the north. I'll keep an eye on the sofa.", JULY),
-        ]
+        ],
+        request_id="july",
     )
 
     today = client.memory("maya", variant, session="today")
     for question in ("What should I cook for Maya and Elena, and where?", "sofa order number?"):
         print(f"\n### {question}")
-        for message in today.seed(question).messages:
+        seed = today.seed(question)
+        if seed.degraded:
+            print(f"(the models still load; without: {', '.join(seed.degraded_parts)})")
+        for message in seed.messages:
             print(f"[{message['role']}] {message['content']}")

@@ -132,11 +132,14 @@ def recall(
 ) -> None:
     """Print the ranked search behind the seed."""
     with target.client() as client:
-        for hit in client.memory(memory).recall(query, k=k, explain=explain).hits:
+        found = client.memory(memory).recall(query, k=k, explain=explain)
+        for hit in found.hits:
             out.print(f"{hit.score:.3f}  {_line(hit.message)}", highlight=False, markup=False, soft_wrap=True)
             if explain:
                 legs = "  ".join(f"{leg.leg} {leg.contribution:+.3f} (#{leg.rank})" for leg in hit.legs)
                 out.print(f"       {legs}", highlight=False, markup=False, style="dim")
+        if found.degraded:
+            err.print(f"degraded: without {', '.join(found.degraded_legs)}", highlight=False)
 
 
 @app.command()
@@ -326,6 +329,11 @@ def eval_recall(
 
     started = time.perf_counter()
     columns = (*Progress.get_default_columns(), MofNCompleteColumn(), TimeElapsedColumn())
+    try:
+        dataset.open("rb").close()
+    except OSError as error:
+        err.print(f"[red]{dataset}[/red] cannot be read: {error.strerror}")
+        raise typer.Exit(USAGE) from None
     with target.client() as client, Progress(*columns, console=err) as progress:
         found = evaluate(client, Options(dataset, rankings, limit, max_tokens, unrelated), progress)
     out.print(f"{found.answered} questions in {time.perf_counter() - started:.0f} s: {rankings}", highlight=False)

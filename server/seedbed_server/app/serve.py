@@ -6,6 +6,7 @@ import asyncio
 import ctypes
 import gc
 import os
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
@@ -82,7 +83,8 @@ def _run(settings: Settings, ready_fd: int | None, console: Console) -> int:
             with pipe:
                 pipe.write(f"{host}:{server.port}\n")
         console.print(f"Seedbed takes calls at [bold]{host}:{server.port}[/bold]; models load in the background.")
-        console.print("Try it in a second terminal: [bold]seedbed demo[/bold]")
+        where = "" if f"{host}:{server.port}" == Settings().listen else f" --server {host}:{server.port}"
+        console.print(f"Try it in a second terminal: [bold]{sys.argv[0]} demo{where}[/bold]", soft_wrap=True)
 
     try:
         asyncio.run(serve_until_stopped(settings, ready))

@@ -40,13 +40,15 @@ class Target:
     def client(self) -> Iterator[Client]:
         """A client; an error of a call ends the command with one line."""
         from seedbed import Client
-        from seedbed.errors import SeedbedError
+        from seedbed.errors import SeedbedError, UnavailableError
 
         try:
             with Client(self.server, token=self.token, namespace=self.namespace, tls=self._tls()) as client:
                 yield client
         except SeedbedError as error:
             err.print(f"[red]{type(error).__name__}[/red]: {error}")
+            if isinstance(error, UnavailableError):
+                err.print(f"Is a server running at {self.server}? `seedbed serve` starts one; no http:// is needed.")
             raise typer.Exit(CALL) from None
         except TimeoutError:
             err.print("[red]The derived stores did not catch up in time.[/red]")

@@ -121,7 +121,8 @@ class KnowledgePart:
         items = []
         for rank, (entity, known) in enumerate(zip(entities, around, strict=True)):
             said = [scene.line(fact) for fact in known if _ids(fact, alive)]
-            items.append(_note_item(entity, said, alive, rank))
+            if said or entity.mention_count:  # who only speaks is no news
+                items.append(_note_item(entity, said, alive, rank))
         return tuple(item for item in items if item.source_ids)
 
     async def _alive(self, view: View, known: Sequence[Fact | Entity]) -> dict[int, str]:

@@ -18,7 +18,7 @@ MODALITIES = ("asserted", "planned", "possible")
 """How a claim is meant: as a fact, as an intention, or as something that may be."""
 
 
-RULES = "extraction-4"
+RULES = "extraction-5"
 """Version of the rules that read a parse: part of a fingerprint, so raise it when other claims come out."""
 
 

@@ -18,6 +18,7 @@ from spacy.tokens import Doc, Token
 from .contract import Span
 from .labeller import Found
 from .relations import Relation
+from .titles import titled
 from .trimming import is_believable, trim, trim_date
 from .vocabulary import NOT_NAMES, relation
 
@@ -89,12 +90,13 @@ def find_names(
     ``known`` are names of persons (the speakers), found as they are or in lower
     case; ``labelled`` is what the labeller found. Where candidates overlap, what is
     surest wins: a known name, then a name that a relation gives, then a labelled
-    one, then the recogniser's, the longer first.
+    one or a title, then the recogniser's, the longer first.
     """
     candidates = [
         *((0, name) for name in _known(doc, text, known)),
         *((1, name) for name in _related(doc, related)),
         *((2, name) for name in _labelled(doc, labelled)),
+        *((2, Name(*found)) for found in titled(doc, text)),
         *((3, name) for name in _recognised(doc)),
     ]
     candidates = _absorb(candidates)

@@ -47,7 +47,7 @@ class Labeller:
 
     def __init__(self, nlp: Language, weights: Mapping[str, Floats]) -> None:
         self._features = Features(nlp, weights["centre"], weights["projection"])
-        self._networks = [_Network(weights, f"{i}.") for i in range(int(weights["networks"][0]))]
+        self._networks = [Network(weights, f"{i}.") for i in range(int(weights["networks"][0]))]
         after, first = allowed()
         self._after = weights["after"] + after
         self._first = weights["first"] + first
@@ -60,24 +60,29 @@ class Labeller:
             return found
         seen = self._features.of([docs[i] for i in filled])
         scores = np.mean([network.scores(seen) for network in self._networks], axis=0)
-        for i, path in zip(filled, self._best(scores, seen.lengths), strict=True):
-            found[i] = list(_names(path))
+        for i, path in zip(filled, best_paths(scores, seen.lengths, self._after, self._first), strict=True):
+            found[i] = list(runs(path))
         return found
 
-    def _best(self, scores: Floats, lengths: Sequence[int]) -> list[list[int]]:
-        """The best sequence of labels of each doc: Viterbi's algorithm, for all docs step by step."""
-        padded = _padded(scores, lengths)
-        best = padded[:, 0] + self._first
-        came = np.zeros(padded.shape, np.intp)
-        for at in range(1, padded.shape[1]):
-            ways = best[:, :, None] + self._after
-            came[:, at] = ways.argmax(axis=1)
-            going = np.array([at < length for length in lengths])[:, None]
-            best = np.where(going, ways.max(axis=1) + padded[:, at], best)
-        return [_trace(came[i, :length], int(best[i].argmax())) for i, length in enumerate(lengths)]
+
+def best_paths(scores: Floats, lengths: Sequence[int], after: Floats, first: Floats) -> list[list[int]]:
+    """The best sequence of labels of each doc: Viterbi's algorithm, for all docs step by step.
+
+    ``scores`` are (tokens, labels), doc after doc; ``after`` scores each label after
+    each, (labels, labels), and ``first`` each at the start of a doc, (labels,).
+    """
+    padded = _padded(scores, lengths)
+    best = padded[:, 0] + first
+    came = np.zeros(padded.shape, np.intp)
+    for at in range(1, padded.shape[1]):
+        ways = best[:, :, None] + after
+        came[:, at] = ways.argmax(axis=1)
+        going = np.array([at < length for length in lengths])[:, None]
+        best = np.where(going, ways.max(axis=1) + padded[:, at], best)
+    return [_trace(came[i, :length], int(best[i].argmax())) for i, length in enumerate(lengths)]
 
 
-class _Network:
+class Network:
     """One network: tokens to ``inner`` units, a window of those to ``outer`` units, those to scores of labels."""
 
     def __init__(self, weights: Mapping[str, Floats], prefix: str) -> None:
@@ -124,8 +129,8 @@ def _trace(came: np.ndarray[tuple[int, int], np.dtype[np.intp]], last: int) -> l
     return path[::-1]
 
 
-def _names(path: Sequence[int]) -> Iterator[Found]:
-    """Runs of labels as names."""
+def runs(path: Sequence[int]) -> Iterator[Found]:
+    """Runs of numbers of labels, as names."""
     at = 0
     while at < len(path):
         first, tag = at, TAGS[path[at]]

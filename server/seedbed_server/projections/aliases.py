@@ -2,10 +2,15 @@
 
 Decided when read, from the rows alone, and with a reason, so it can be taken
 back, and takes itself back when a second such person turns up. It is kept
-conservative, because a wrong join is worse than none. A one-word name is joined
-to a longer one only if both are read as persons; no other person could be meant;
-nobody speaks under the short name (who does has a name of their own); and no
-claim stands between the two (who has a sister is not their sister).
+conservative, because a wrong join is worse than none.
+
+- A one-word name is joined to a longer one only if both are read as persons; no
+  other person could be meant; nobody speaks under the short name (who does has a
+  name of their own); and no claim stands between the two (who has a sister is not
+  their sister).
+- Two names of persons are joined where it was said that the one is called the other
+  ("my name is Nora Okafor from now on"). The later name stays, unless it is a single
+  word that nobody speaks under, and so a nickname.
 """
 
 from __future__ import annotations
@@ -18,6 +23,7 @@ from seedbed_server.projections.knowledge import UNPLACED, ClaimRow, MentionRow
 from seedbed_server.projections.names import canonical
 
 FIRST_NAME = "first name of the only person called so"
+SAID = "it was said that this is their name"
 SHORT_FORM = "short form of the name of the only person called so"
 
 # Short forms that are heard often, and the names that they stand for.
@@ -56,6 +62,7 @@ class Names:
         self._votes: defaultdict[str, int] = defaultdict(int)  # for a person, less those for another type
         self._speakers: set[str] = set()
         self._tied: set[tuple[str, str]] = set()
+        self._called: dict[tuple[str, str], None] = {}  # in the order in which it was said
         self._by_first: defaultdict[str, set[str]] = defaultdict(set)
         self._evident: dict[str, Alias] | None = {}
 
@@ -70,7 +77,10 @@ class Names:
             self._seen(claim.subject_id, claim.subject, claim.subject_type)
             self._seen(claim.object_id, claim.object, claim.object_type)
             tie = (claim.subject_id, claim.object_id)
-            if claim.subject_type == claim.object_type == "person" and tie not in self._tied:
+            if claim.predicate == "be called" and claim.modality == "asserted" and not claim.negated:
+                self._called[tie] = None
+                self._evident = None
+            elif claim.subject_type == claim.object_type == "person" and tie not in self._tied:
                 self._tied |= {tie, tie[::-1]}
                 self._evident = None
 
@@ -85,13 +95,26 @@ class Names:
 
     def _worked_out(self) -> dict[str, Alias]:
         found: dict[str, Alias] = {}
+        for former, latter in self._said():
+            into = found[latter].into_id if latter in found else latter
+            if former != into and former not in found:
+                found[former] = Alias(former, into, SAID)
+                for i, alias in found.items():
+                    if alias.into_id == former:
+                        found[i] = alias._replace(into_id=into)
         for short, reason, meant in (*self._first_names(), *self._short_forms()):
             ids = {found[i].into_id if i in found else i for i in meant}
-            if len(ids) == 1:
+            if len(ids) == 1 and short not in found:
                 into = ids.pop()
                 if (short, into) not in self._tied:
                     found[short] = Alias(short, into, reason)
         return found
+
+    def _said(self) -> Iterator[tuple[str, str]]:
+        for subject, name in self._called:
+            if subject != name and self._is_person(subject) and self._is_person(name):
+                nickname = " " not in self._forms[name] and name not in self._speakers
+                yield (name, subject) if nickname else (subject, name)
 
     def _first_names(self) -> Iterator[tuple[str, str, set[str]]]:
         for first, ids in sorted(self._by_first.items()):

@@ -20,8 +20,8 @@ import numpy as np
 
 from seedbed_server.log import Decision
 from seedbed_server.models.predicates import SINGLE
+from seedbed_server.projections import analysis
 from seedbed_server.projections.aliases import Names
-from seedbed_server.projections.analysis import normalise
 from seedbed_server.projections.entities import Entities, Entity
 from seedbed_server.projections.identity import Identity
 from seedbed_server.projections.knowledge import ClaimRow, Known
@@ -131,7 +131,7 @@ class MemoryGraph:
 
         The longest names win; a first name counts when only one person has it.
         """
-        plain = normalise(text)
+        plain = analysis.normalise(text)
         words = plain.split()[:QUERY_WORDS]
         found = {entity.id: entity for entity in self._named(words)}
         for form in sorted(self.entities.unspaced):
@@ -150,9 +150,12 @@ class MemoryGraph:
         """
         seeds = [i for i in entity_ids if i in self.graph]
         moment = self.present() if at is None else at
-        shares = self._words.shares(words)
+        named = {term for i in seeds for term in analysis.terms(self.entities.by_id[i].name)}
+        shares = self._words.shares([word for word in words if word not in named])
         near = {fact.id: fact for fact in islice(self._outward(seeds, hops, moment), NEAR_EDGES)}
         near |= {fact.id: fact for fact in self._further(seeds, near.values(), shares) if fact.spell(moment)}
+        # That a name is one's other name goes without saying.
+        near = {i: fact for i, fact in near.items() if fact.subject_id != fact.object_id}
         rank = _pagerank([*near.values()], seeds)
         asked = set(seeds)
 

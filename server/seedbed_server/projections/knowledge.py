@@ -22,7 +22,7 @@ from seedbed_server.projections.contract import Batch, Prepared, Projection
 from seedbed_server.projections.derived import Derived
 from seedbed_server.projections.names import canonical, entity_id
 
-RULES = "knowledge-2"
+RULES = "knowledge-3"
 UNPLACED = -1  # start and end of a mention that is not in the text: the speaker's own name
 EARLIEST = datetime(1, 1, 1, tzinfo=UTC).timestamp()
 LATEST = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp()
@@ -251,7 +251,9 @@ def _mentions(key: int, message: Message, extraction: Extraction | None) -> Iter
 def _claims(key: int, message: Message, extraction: Extraction | None) -> Iterator[ClaimRow]:
     for place, claim in enumerate(extraction.claims if extraction else ()):
         subject, object_ = canonical(claim.subject), canonical(claim.object)
-        if subject and object_ and claim.predicate:
+        # What an assistant offers to do is said in passing, many times a day, and tells nothing of anybody's life.
+        offer = message.role == "assistant" and claim.modality != "asserted" and claim.subject == speaker(message)
+        if subject and object_ and claim.predicate and not offer:
             yield ClaimRow(
                 *(key, message.seq, place),
                 *(entity_id(subject), claim.subject, claim.subject_type or "other"),
