@@ -99,13 +99,21 @@ def test_several_lists_are_several_sessions() -> None:
 def test_chatgpt() -> None:
     """The branch shown last, without thoughts and hidden messages; older conversations first."""
     found = [*exports.messages(CHATGPT)]
-    assert shown(found) == [
-        ("cats", "m-My cat is called Mikan", "user", "My cat is called Mikan"),
-        ("cats", "m-A nice name", "assistant", "A nice name"),
-        ("later", "m-Hello again", "user", "Hello again"),
+    assert [(message.session, message.role, message.text) for message in found] == [
+        ("cats", "user", "My cat is called Mikan"),
+        ("cats", "assistant", "A nice name"),
+        ("later", "user", "Hello again"),
     ]
+    assert shown([*exports.messages(CHATGPT)]) == shown(found)
     assert found[0].time == datetime.fromtimestamp(1700000000.5, UTC)
     assert found[1].parts[1] == Media("image/*", uri="file-service://f1")
+
+
+def test_a_conversation_that_goes_on_from_another_keeps_what_both_hold() -> None:
+    """Forks share the ids of their common beginning; each is a session of its own."""
+    forks = [{**CHATGPT[-1], "id": name, "conversation_id": name} for name in ("one", "two")]
+    found = [*exports.messages(forks)]
+    assert len({message.id for message in found}) == len(found) > 2
 
 
 def test_a_tree_that_bites_its_tail_ends() -> None:
@@ -165,3 +173,20 @@ def test_what_is_no_conversation_is_refused(tmp_path: Path, document: Any) -> No
     file.write_text(json.dumps(document, indent=1), encoding="utf-8")
     with pytest.raises(BadFileError, match=r"^(it|line \d+) (holds|cannot|is not)[a-z ]+$"):
         [*read_messages(file)]
+
+
+def test_conversations_that_count_from_zero_are_kept_apart() -> None:
+    """Ids are unique within a conversation: another one's "0" is another message, and the same on every reading."""
+    rows = [{"role": "user", "content": "one", "id": "0"}, {"role": "assistant", "content": "two", "id": "1"}]
+    other = [{"role": "user", "content": "three", "id": "0"}, {"role": "assistant", "content": "four", "id": "1"}]
+    document = [{"messages": rows}, {"messages": other}]
+    found = [*exports.messages(document)]
+    assert len({message.id for message in found}) == 4
+    assert [message.id for message in exports.messages(document)] == [message.id for message in found]
+    assert [message.id for message in exports.messages(rows)] == ["0", "1"]
+
+
+def test_a_result_of_nothing_is_kept() -> None:
+    """A tool that returned nothing answered its call."""
+    rows = [{"role": "tool", "tool_call_id": "c1", "content": ""}, {"role": "user", "content": ""}]
+    assert [message.tool_call_id for message in exports.messages(rows)] == ["c1"]

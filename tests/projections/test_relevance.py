@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
+from seedbed_server.log import Decision, Retraction
 from seedbed_server.projections.graph import NEAR_EDGES, MemoryGraph, made_of
 from seedbed_server.projections.knowledge import ClaimRow, Known
 from seedbed_server.projections.names import canonical, entity_id
+from seedbed_server.projections.stated import recorded_by
 from seedbed_server.recall.stopwords import query_terms
 
 DAY = 86_400.0
@@ -81,3 +84,23 @@ def test_without_words_the_nearest_and_newest_stand() -> None:
     known = graph(ALLERGY, noise=3)
     ranked = known.facts_around([entity_id(canonical("Maya"))], 9, words=words)
     assert [each.fact.object for each in ranked] == ["film 2", "film 1", "film 0", "hazelnuts"]
+
+
+def test_who_does_not_like_something_does_not_love_it() -> None:
+    """A denial ends what says more; what says less stands beside it."""
+    loved, denied = claim(1, "Maya", "love", "oysters"), claim(2, "Maya", "like", "oysters")._replace(negated=1)
+    known = made_of(Known([], [loved, denied], 2))
+    assert [(f.predicate, f.negated, f.current) for f in known.facts.values()] == [
+        ("love", False, False),
+        ("like", True, True),
+    ]
+    liked, less = claim(1, "Maya", "like", "tea"), claim(2, "Maya", "love", "tea")._replace(negated=1)
+    known = made_of(Known([], [liked, less], 2))
+    assert all(fact.current for fact in known.facts.values())
+
+
+def test_the_end_of_the_calendar_is_a_time_like_any() -> None:
+    """The last moment that a timestamp can say is after every decision."""
+    assert recorded_by([], 253_402_300_799.999999) == []
+    decision = Decision(1, Retraction(()), 0, 0, datetime(2026, 1, 1, tzinfo=UTC), None)
+    assert recorded_by([decision], 253_402_300_799.999999) == [decision]

@@ -170,11 +170,15 @@ def import_(
     ],
 ) -> None:
     """Import a conversation; repeating it stores nothing twice."""
+    from seedbed.wire import WireError
     from seedbed_server.app.transfer import BadFileError, import_file
 
     with target.client() as client:
         try:
             done = import_file(client.memory(memory), file, err)
+        except WireError as error:
+            err.print(f"[red]{file}[/red]: a message has no acceptable {error.path}")
+            raise typer.Exit(USAGE) from None
         except BadFileError as error:
             err.print(f"[red]{file}[/red]: {error}; nothing after that was read")
             raise typer.Exit(USAGE) from None

@@ -1,8 +1,9 @@
 """What other programs export, as messages: chat API lists, ChatGPT's and Claude's ``conversations.json``.
 
 Every message gets an id that is the same whenever the file is read: the export's
-own where there is one, else a digest of what it says and where it stands. So an
-import that broke off is repeated, and stores nothing twice. A conversation
+own where there is one, together with its conversation where there are several,
+since each may count from zero; else a digest of what it says and where it stands.
+So an import that broke off is repeated, and stores nothing twice. A conversation
 becomes a session. Conversations come by their age, whatever the order of the file.
 """
 
@@ -77,11 +78,19 @@ def api_messages(rows: Sequence[Mapping[str, Any]], session: str, first: int = 0
             tool_calls=tuple(_tool_calls(row.get("tool_calls") or ())),
             tool_call_id=_string(row, "tool_call_id", ""),
             time=datetime.fromisoformat(when) if when else None,
-            id=_string(row, "id", "") or hashlib.sha256(known.encode()).hexdigest()[:32],
+            id=_own(row, session) or hashlib.sha256(known.encode()).hexdigest()[:32],
             session=_string(row, "session", "") or session,
         )
-        if message.parts or message.tool_calls:
+        if message.parts or message.tool_calls or message.tool_call_id:
             yield message
+
+
+def _own(row: Mapping[str, Any], session: str) -> str:
+    """The row's own id; of one conversation among several, with the conversation: its ids may be mere numbers."""
+    own = _string(row, "id", "")
+    if not own or session == "default":
+        return own
+    return hashlib.sha256(json.dumps([session, own]).encode()).hexdigest()[:32]
 
 
 def _chatgpt(conversation: Mapping[str, Any]) -> Iterator[Message]:
@@ -106,7 +115,7 @@ def _chatgpt(conversation: Mapping[str, Any]) -> Iterator[Message]:
                 parts=parts,
                 name=author.get("name") or "",
                 time=datetime.fromtimestamp(when, UTC) if when else None,
-                id=said.get("id") or node_id,
+                id=hashlib.sha256(json.dumps([session, said.get("id") or node_id]).encode()).hexdigest()[:32],
                 session=session,
             )
 

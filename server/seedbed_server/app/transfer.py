@@ -98,7 +98,7 @@ def export_file(memory: RemoteMemory, file: Path) -> None:
 
 def _line_messages(number: int, line: bytes) -> Iterator[Message]:
     try:
-        row: dict[str, Any] = json.loads(line.decode())
+        row: dict[str, Any] = json.loads(line.decode("utf-8-sig"))
         if "messages" in row:
             found = [*exports.conversation_messages(row, number)]
         elif isinstance(row.get("content"), str) and "tool_calls" not in row:

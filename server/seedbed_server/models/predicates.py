@@ -124,3 +124,5 @@ ENDINGS = {
 
 _FOR, _AGAINST = ("like", "love"), ("dislike", "hate")
 OPPOSITES = dict.fromkeys(_FOR, _AGAINST) | dict.fromkeys(_AGAINST, _FOR)
+STRONGER = {"like": ("love",), "dislike": ("hate",)}
+"""What is denied with a predicate: who does not like something does not love it."""

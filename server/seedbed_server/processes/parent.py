@@ -69,7 +69,7 @@ class Child:
         target: str,
         settings: Mapping[str, Any],
         *,
-        boot_timeout: float = 120.0,
+        boot_timeout: float = 300.0,
         stall_timeout: float = 60.0,
         threads: int = 1,
         niceness: int = 0,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from datetime import UTC, datetime
 
 from seedbed_server.log import Decision, Retraction, Statement
 from seedbed_server.projections.knowledge import ClaimRow, seconds
@@ -59,5 +58,4 @@ class Retractions:
 
 def recorded_by(decisions: Iterable[Decision], at: float) -> list[Decision]:
     """Return the decisions that had been made by then; ``at`` is in seconds since 1970."""
-    moment = datetime.fromtimestamp(at, UTC)
-    return [decision for decision in decisions if decision.recorded_at <= moment]
+    return [decision for decision in decisions if seconds(decision.recorded_at) <= at]

@@ -7,8 +7,9 @@ said. Equal times are ordered by when they were said, then by ``seq``.
 - Of a relation that has one value at a time (SINGLE: where one lives, whom one
   works for, whom one is married to, where one was born), each value holds until
   the next begins.
-- The opposite of a claim ends it ("likes", "does not like"; "loves", "hates"); so
-  do the words of ENDINGS ("used to live in", "moved from", "quit"), and a ``valid_to``.
+- The opposite of a claim ends it ("likes", "does not like"; "loves", "hates"), and
+  "does not like" ends "loves" too; so do the words of ENDINGS ("used to live in",
+  "moved from", "quit"), and a ``valid_to``.
 - Who is dead lives, works and is married no more.
 - Only asserted claims do so: what is planned or possible ends nothing.
 
@@ -25,7 +26,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from seedbed_server.models.predicates import ENDINGS, OPPOSITES, SINGLE
+from seedbed_server.models.predicates import ENDINGS, OPPOSITES, SINGLE, STRONGER
 from seedbed_server.projections.knowledge import ClaimRow
 from seedbed_server.projections.names import entity_id, triple_id
 from seedbed_server.projections.timeline import Moment, Spell, spells
@@ -168,13 +169,13 @@ def _moments(claim: ClaimRow) -> Iterator[tuple[tuple[str, ...], Moment]]:
         yield alone, Moment(order, claim.recorded_at, value=_POLARITY[1], stops=True)
     elif slot or (ending and not claim.negated):
         yield (claim.subject_id, slot or ending or ""), Moment(order, claim.recorded_at, claim.object_id, stops=True)
-    if claim.modality == "asserted" and not claim.negated:
-        for opposite in OPPOSITES.get(claim.predicate, ()):
-            other = (claim.subject_id, opposite, claim.object_id)
+    if claim.modality == "asserted":
+        for denied in (STRONGER if claim.negated else OPPOSITES).get(claim.predicate, ()):
+            other = (claim.subject_id, denied, claim.object_id)
             yield other, Moment(order, claim.recorded_at, value=_POLARITY[0], stops=True)
-        if (claim.predicate, claim.object_id) == _DEATH:
-            for relation in _ENDED_BY_DEATH:
-                yield (claim.subject_id, relation), Moment(order, claim.recorded_at, stops=True)
+    if claim.modality == "asserted" and not claim.negated and (claim.predicate, claim.object_id) == _DEATH:
+        for relation in _ENDED_BY_DEATH:
+            yield (claim.subject_id, relation), Moment(order, claim.recorded_at, stops=True)
     yield home, Moment(order, claim.recorded_at, value, fact)
     if claim.valid_to is not None and not ending:
         end = max(claim.valid_to, at)
