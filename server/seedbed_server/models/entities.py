@@ -183,7 +183,15 @@ def _labelled(doc: Doc, labelled: Sequence[Found]) -> Iterator[Name]:
     for first, last, kind in labelled:
         trimmed = trim(doc, first, last + 1)
         if trimmed is not None and is_believable(doc, *trimmed):
-            yield Name(*trimmed, kind)
+            yield Name(*trimmed, "location" if kind == "person" and _is_place(doc, *trimmed) else kind)
+
+
+def _is_place(doc: Doc, first: int, last: int) -> bool:
+    """Whether the recogniser, which knows the towns of the news, takes just these capitalised words for a place."""
+    span = doc[first : last + 1]
+    return span.text[:1].isupper() and any(
+        (ent.start, ent.end, ent.label_) == (first, last + 1, "GPE") for ent in doc.ents
+    )
 
 
 def _recognised(doc: Doc) -> Iterator[Name]:
