@@ -265,7 +265,7 @@ def statement_cases() -> Iterator[Case]:
     wrong: list[tuple[str, str, dict[str, Any]]] = [
         *((f".{name}", INVALID, {name: bad}) for name in ("subject", "predicate", "object") for bad in ("", *BAD_IDS)),
         *((f".{name}", INVALID, {name: bad}) for name in ("subject", "object") for bad in ("she", "...", " ")),
-        (".predicate", INVALID, {"predicate": " \t"}),
+        *((".predicate", INVALID, {"predicate": bad}) for bad in (" \t", "\u200b", "knows\u202e", "\x01")),
         *((f".{name}", INVALID, {name: bad}) for name in ("valid_from", "valid_to") for bad in BAD_TIMES),
         (".valid_to", INVALID, {"valid_from": Timestamp(seconds=2), "valid_to": Timestamp(seconds=1)}),
         (".source_ids", INVALID, {"source_ids": []}),

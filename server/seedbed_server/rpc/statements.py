@@ -28,6 +28,8 @@ def _statement(value: pb.TripleStatement, path: str) -> tuple[Statement, list[st
     predicate = " ".join(checks.identifier(value.predicate, f"{path}.predicate").split())
     if not predicate:
         raise InvalidFieldError(f"{path}.predicate", "is blank")
+    if not predicate.isprintable():  # it stands in seeds, between names that are cleaned
+        raise InvalidFieldError(f"{path}.predicate", "holds characters that cannot be seen")
     begin, end = (
         checks.timestamp(getattr(value, field), f"{path}.{field}") if value.HasField(field) else None
         for field in ("valid_from", "valid_to")
