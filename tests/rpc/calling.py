@@ -49,7 +49,12 @@ class Caller:
             elements = request if isinstance(request, list) else [request]
             return await method(iter(elements), timeout=within, metadata=metadata)
         call = method(request, timeout=within, metadata=metadata)
-        return [item async for item in call] if rpc in STREAMED_OUT else await call
+        if rpc not in STREAMED_OUT:
+            return await call
+        try:
+            return [item async for item in call]
+        finally:
+            call.cancel()  # given up before it is read from, a stream would go on: gRPC does not end it by itself
 
     def method(self, rpc: str) -> Any:
         """The stub's own method."""

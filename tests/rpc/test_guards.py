@@ -50,10 +50,7 @@ async def test_one_call_too_many_is_refused_at_once(rpc: str) -> None:
         await asyncio.gather(*(probed.call(rpc) for _ in range(3)))
 
 
-LEFT = pytest.mark.xfail(strict=False, reason="a stream left as an answer is on its way may keep its place for a while")
-
-
-@pytest.mark.parametrize("rpc", ["GetMemory", "ImportMessages", pytest.param("ExportMemory", marks=LEFT)])
+@pytest.mark.parametrize("rpc", REQUESTS)
 async def test_calls_that_are_given_up_give_their_places_back(rpc: str) -> None:
     """Cancelled calls, and streams that nobody reads on, do not fill the server."""
     async with probing(max_calls=2) as probed:
