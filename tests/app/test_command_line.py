@@ -97,6 +97,12 @@ def test_write_then_read_seed_and_recall(run: Run) -> None:
     hits = run("recall", "maya", "Oslo", "--explain")
     assert "Maya: I live in Oslo." in hits.stdout
     assert "lexical" in hits.stdout
+    assert "(#0)" not in hits.stdout  # legs that found nothing are not shown
+    for _ in range(8):
+        run("write", "maya", "The weather is fine, and the tram was late again.")
+    nothing = run("recall", "maya", "Which submarine did she serve on?", "--k", "3")
+    assert nothing.stdout == ""
+    assert "nothing is about that; of 3 left out the best has 0." in nothing.stderr
 
 
 def test_status_tells_what_runs(run: Run) -> None:
