@@ -20,6 +20,7 @@ from typing import Any
 
 PREFIX = "SEEDBED_"
 _SECRET: Mapping[str, Any] = {"secret": True}
+_MOST_PORT = 65535
 _MOST_MESSAGE_MB = 2048  # gRPC counts bytes in 31 bits
 
 
@@ -70,6 +71,8 @@ class Settings:
         """Refuse combinations that would be unsafe or cannot work."""
         if self.log_format not in ("text", "json"):
             raise SettingsError('log_format: must be "text" or "json"')
+        if not _is_address(self.listen):
+            raise SettingsError("listen: must be HOST:PORT, the port from 0 to 65535")
         if bool(self.tls_cert) != bool(self.tls_key):
             raise SettingsError("tls_cert and tls_key: set both or neither")
         if self.tls_client_ca and not self.tls_cert:
@@ -88,6 +91,12 @@ class Settings:
     def shown(self) -> dict[str, str]:
         """All settings as text, secrets hidden."""
         return {f.name: _shown(getattr(self, f.name), secret="secret" in f.metadata) for f in fields(self)}
+
+
+def _is_address(listen: str) -> bool:
+    """Whether a host and a port are there: gRPC takes port 65536 for 0, and so on."""
+    _, colon, port = listen.rpartition(":")
+    return bool(colon) and port.isascii() and port.isdigit() and int(port) <= _MOST_PORT
 
 
 def _on_loopback(listen: str) -> bool:
