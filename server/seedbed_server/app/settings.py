@@ -71,14 +71,11 @@ class Settings:
         """Refuse combinations that would be unsafe or cannot work."""
         if self.log_format not in ("text", "json"):
             raise SettingsError('log_format: must be "text" or "json"')
-        if not _is_address(self.listen):
-            raise SettingsError("listen: must be HOST:PORT, the port from 0 to 65535")
         if bool(self.tls_cert) != bool(self.tls_key):
             raise SettingsError("tls_cert and tls_key: set both or neither")
         if self.tls_client_ca and not self.tls_cert:
             raise SettingsError("tls_client_ca: needs tls_cert and tls_key")
-        if not self.tokens_file and not self.tls_client_ca and not _on_loopback(self.listen):
-            raise SettingsError("listen: without access tokens the server listens on loopback only; set tokens_file")
+        _refuse_address(self.listen, is_open=not self.tokens_file and not self.tls_client_ca)
         for name in ("max_calls", "max_message_mb", "worker_threads"):
             if getattr(self, name) < 1:
                 raise SettingsError(f"{name}: must be at least 1")
@@ -93,10 +90,14 @@ class Settings:
         return {f.name: _shown(getattr(self, f.name), secret="secret" in f.metadata) for f in fields(self)}
 
 
-def _is_address(listen: str) -> bool:
-    """Whether a host and a port are there: gRPC takes port 65536 for 0, and so on."""
+def _refuse_address(listen: str, *, is_open: bool) -> None:
+    """Refuse what is no address, and one that others reach while the server is open to all."""
     _, colon, port = listen.rpartition(":")
-    return bool(colon) and port.isascii() and port.isdigit() and int(port) <= _MOST_PORT
+    # Checked here, since gRPC takes port 65536 for 0, and so on.
+    if not (colon and port.isascii() and port.isdigit() and int(port) <= _MOST_PORT):
+        raise SettingsError("listen: must be HOST:PORT, the port from 0 to 65535")
+    if is_open and not _on_loopback(listen):
+        raise SettingsError("listen: without access tokens the server listens on loopback only; set tokens_file")
 
 
 def _on_loopback(listen: str) -> bool:
