@@ -18,11 +18,12 @@ from seedbed_server.errors import InvalidFieldError, SeedbedError
 from seedbed_server.log import Imported, Log, MemoryRecord, NewMemory
 from seedbed_server.memories import Ask, Forgetting, Seeder
 from seedbed_server.recall import Recall, Search
-from seedbed_server.recall_log import Listed, RecallLog
+from seedbed_server.recall_log import RecallLog
 from seedbed_server.rpc import answers, checks, recalls
-from seedbed_server.rpc.guards import open_namespace
+from seedbed_server.rpc.guards import current_request_id, open_namespace
 from seedbed_server.rpc.limits import LIMITS
 from seedbed_server.rpc.paging import PAGE_BYTES, ROWS, page, within
+from seedbed_server.rpc.recall_entries import of_recall, of_seed
 
 Context = grpc.aio.ServicerContext[Any, Any]
 
@@ -129,7 +130,7 @@ class MemoryServicer(MemoryServiceServicer):
         record = await self._record(request)
         seed = await self.seeder.seed(record, variant or record.variant, ask)
         if self.recall_log.kept:
-            self.recall_log.note(recalls.of_seed(record.key, ask, seed))
+            self.recall_log.note(of_seed(record.key, current_request_id(), ask, seed))
         return wire.seed_to_proto(seed)
 
     async def Clear(self, request: pb.ClearRequest, context: Context) -> pb.ClearResponse:
@@ -156,24 +157,16 @@ class MemoryServicer(MemoryServiceServicer):
         del found.hits[len(within(found.hits, self.page_bytes)) :]
         if self.recall_log.kept:
             shown = replace(ranking, hits=ranking.hits[: len(found.hits)])
-            self.recall_log.note(recalls.of_recall(record.key, search, shown, valid_at, known_at))
+            entry = of_recall(record.key, current_request_id(), search, shown, valid_at, known_at)
+            self.recall_log.note(entry)
         return found
 
     async def ListRecalls(self, request: pb.ListRecallsRequest, context: Context) -> pb.ListRecallsResponse:
-        """Return a page of what was asked and shown, newest first; the page token is the last number before."""
-        session = checks.optional_identifier(request.session, "session")
+        """Return a page of what was asked and shown, newest first."""
+        checks.optional_identifier(request.session, "session")
         size = checks.count(_given(request, "page_size"), "page_size", default=_PAGE)
-        before = recalls.number(request.page_token) if request.page_token else None
         record = await self._record(request)
-        last = before
-
-        async def read(after: recalls.Told | None, limit: int) -> Sequence[recalls.Told]:
-            start = after.listed.number if after else before
-            found = await self.recall_log.page(record.key, session=session, before=start, limit=limit)
-            return [recalls.Told(one, await self._shown(record, one, request)) for one in found]
-
-        entries, more = await page(read, recalls.entry, size, self.page_bytes)
-        return pb.ListRecallsResponse(entries=entries, next_page_token="", kept=self.recall_log.kept)
+        return await recalls.listed(self.recall_log, self.log, record.key, request, size, self.page_bytes)
 
     async def Forget(self, request: pb.ForgetRequest, context: Context) -> pb.ForgetResponse:
         """Erase chosen messages from every store, and return the receipt."""
