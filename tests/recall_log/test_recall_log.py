@@ -139,7 +139,7 @@ async def main() -> None:
     desk = await Desk(Path(sys.argv[1])).open()
     desk.key = await desk.write("m")
     desk.note("m", query="early")
-    await asyncio.sleep(3)
+    await asyncio.sleep(1.5)
     desk.note("m", query="late")
     print("ready", flush=True)
     await asyncio.sleep(100)
