@@ -23,7 +23,7 @@ from seedbed_server.errors import PartUnavailableError, SeedbedError
 from seedbed_server.log import Log
 from seedbed_server.recall_log.entries import Entry
 from seedbed_server.recall_log.file import RecallFile
-from seedbed_server.recall_log.rows import Row, decode, encode, piece_seqs
+from seedbed_server.recall_log.rows import decode, encode, piece_seqs
 
 T = TypeVar("T")
 
@@ -185,26 +185,22 @@ class RecallLog:
         self.state = "ready"
 
     async def _write(self, entries: Sequence[Entry], gone: Counter[int]) -> None:
-        rows = await self._looked_up(entries, gone)
-        if rows:
-            await self._in_thread(partial(self._file.add, rows))
-            self.state = "ready"
-
-    async def _looked_up(self, entries: Sequence[Entry], gone: Counter[int]) -> list[Row]:
-        """Return the rows of the entries; those whose memory, or a message they showed, is gone are counted instead."""
+        """Write those whose memory, and every message they showed, is still there; the others are counted."""
         ids: dict[int, set[str]] = {}
         for entry in entries:
             ids.setdefault(entry.key, set()).update(entry.shown)
         seqs = {key: await self._log.alive_ids(key, list(shown)) for key, shown in ids.items()}
         bare = {entry.key for entry in entries if not entry.shown}
         deleted = {key for key in bare if await self._log.record(key) is None}
-        rows = []
-        for entry in entries:
-            if (entry.shown or entry.key not in deleted) and entry.shown <= seqs[entry.key].keys():
-                rows.append(encode(entry, seqs[entry.key]))
-            else:
-                gone[entry.key] += 1
-        return rows
+
+        def is_alive(entry: Entry) -> bool:
+            return entry.shown <= seqs[entry.key].keys() if entry.shown else entry.key not in deleted
+
+        kept = [entry for entry in entries if is_alive(entry)]
+        gone.update(entry.key for entry in entries if not is_alive(entry))
+        if kept:
+            await self._in_thread(lambda: self._file.add([encode(entry, seqs[entry.key]) for entry in kept]))
+            self.state = "ready"
 
     async def _follow(self, gone: Counter[int]) -> bool:
         try:

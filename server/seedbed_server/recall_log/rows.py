@@ -18,6 +18,7 @@ from seedbed_server.recall_log.entries import Entry, Leg, Piece
 
 # Characters of ``seqs``; what would be longer becomes one range.
 MOST_RANGES = 4096
+_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _DAMAGED = (ValueError, KeyError, TypeError, AttributeError, IndexError)
 
 
@@ -51,11 +52,14 @@ def encode(entry: Entry, seqs: Mapping[str, int]) -> Row:
         "truncated": entry.truncated,
         "degraded": entry.degraded,
         "below_floor": entry.below_floor,
-        "pieces": [piece._replace(ids=[seqs[known] for known in piece.ids]) for piece in entry.pieces],  # type: ignore[arg-type]
+        "pieces": [
+            (origin, kind, score, tokens, [seqs[known] for known in ids], legs)
+            for origin, kind, score, tokens, ids, legs in entry.pieces
+        ],
         "more_pieces": entry.more_pieces,
     }
-    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
-    return Row(entry.key, to_micros(entry.time), entry.session, ranges, shown[-1] if shown else 0, text)
+    top = shown[-1] if shown else 0
+    return Row(entry.key, to_micros(entry.time), entry.session, ranges, top, _JSON.encode(body))
 
 
 def decode(row: Row, ids: Mapping[int, str]) -> Entry | None:
