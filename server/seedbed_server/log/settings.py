@@ -1,0 +1,44 @@
+"""What was decided about the server itself while it ran: names with values, in the log's own database.
+
+It is neither in a message nor in the configuration, and must outlive everything derived: docs/adr/0011.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+
+from sqlalchemy import bindparam, delete, select
+
+from seedbed_server.log.connection import Connection, Statement
+from seedbed_server.log.done import Done
+from seedbed_server.log.inserting import insert_all
+from seedbed_server.log.schema import setting
+
+_COLUMNS = select(setting.c.name, setting.c.value).order_by(setting.c.name)
+_ALL = Statement(_COLUMNS)
+_REMOVE = Statement(delete(setting).where(setting.c.name == bindparam("of")))
+
+
+def read(c: Connection) -> dict[str, str]:
+    """Return all of them."""
+    return dict(c.all(_ALL))
+
+
+def change(c: Connection, values: Mapping[str, str]) -> Done[None]:
+    """Set these, all or none; an empty value removes."""
+    for name in values:
+        c.change(_REMOVE, of=name)
+    insert_all(c, setting, [(name, value) for name, value in values.items() if value])
+    return Done(None, None)
+
+
+def peek(file: Path) -> dict[str, str]:
+    """Read them from a log that nobody has opened yet, and change nothing; empty where there is none to read."""
+    try:
+        with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as db:
+            return dict(db.execute(str(_COLUMNS)).fetchall())
+    except sqlite3.Error:
+        return {}
