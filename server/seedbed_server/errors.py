@@ -8,7 +8,8 @@
     │   ├── MessageNotFoundError
     │   ├── EntityNotFoundError
     │   ├── TripleNotFoundError
-    │   └── MergeNotFoundError
+    │   ├── MergeNotFoundError
+    │   └── ModelNotFoundError
     ├── ConflictError
     │   ├── MemoryExistsError
     │   ├── MessageIdExistsError
@@ -22,7 +23,9 @@
     │   └── ShuttingDownError
     ├── UnauthenticatedError
     ├── NotServedError
-    └── VariantNotRegisteredError
+    ├── VariantNotRegisteredError
+    ├── ModelUnavailableError
+    └── ReembedRunningError
 
 None of them carries text of a user's: what reaches a status or a log is the
 class, the path of a field, and words written here.
@@ -80,6 +83,14 @@ class TripleNotFoundError(NotFoundError):
 
 class MergeNotFoundError(NotFoundError):
     """No such merge is in effect in the memory."""
+
+
+class ModelNotFoundError(NotFoundError):
+    """No manifest names such a model; ``path`` is the field that does."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.path = path
 
 
 class ConflictError(SeedbedError):
@@ -144,3 +155,11 @@ class NotServedError(SeedbedError):
 
 class VariantNotRegisteredError(SeedbedError):
     """No custom variant is registered under this name."""
+
+
+class ModelUnavailableError(SeedbedError):
+    """Files of the model are missing or altered."""
+
+
+class ReembedRunningError(SeedbedError):
+    """The server is changing to another model."""

@@ -8,7 +8,8 @@
     │   ├── MessageNotFoundError      MESSAGE_NOT_FOUND
     │   ├── EntityNotFoundError       ENTITY_NOT_FOUND
     │   ├── TripleNotFoundError       TRIPLE_NOT_FOUND
-    │   └── MergeNotFoundError        MERGE_NOT_FOUND
+    │   ├── MergeNotFoundError        MERGE_NOT_FOUND
+    │   └── ModelNotFoundError        MODEL_NOT_FOUND
     ├── ConflictError
     │   ├── MemoryExistsError         MEMORY_EXISTS
     │   ├── MessageIdExistsError      MESSAGE_ID_EXISTS
@@ -25,6 +26,8 @@
     ├── CallCancelledError            CANCELLED
     ├── NotServedError                NOT_SERVED
     ├── VariantNotRegisteredError     VARIANT_NOT_REGISTERED
+    ├── ModelUnavailableError         MODEL_UNAVAILABLE
+    ├── ReembedRunningError           REEMBED_RUNNING
     └── InternalError                 INTERNAL
 
 The reasons are those of error_reason.proto. An answer without a reason, such as
@@ -123,6 +126,10 @@ class MergeNotFoundError(NotFoundError):
     """The memory exists, and no such merge is in effect."""
 
 
+class ModelNotFoundError(NotFoundError):
+    """The server knows no such model."""
+
+
 class ConflictError(SeedbedError):
     """What is stored already stands against the call."""
 
@@ -187,6 +194,14 @@ class VariantNotRegisteredError(SeedbedError):
     """The variant names a custom variant that this server does not have."""
 
 
+class ModelUnavailableError(SeedbedError):
+    """Files of the model are missing or altered on the server."""
+
+
+class ReembedRunningError(SeedbedError):
+    """The server is changing to another model."""
+
+
 class InternalError(SeedbedError):
     """A fault of the server's own; its log has it under ``request_id``."""
 
@@ -198,6 +213,7 @@ BY_REASON: dict[str, type[SeedbedError]] = {
     "ENTITY_NOT_FOUND": EntityNotFoundError,
     "TRIPLE_NOT_FOUND": TripleNotFoundError,
     "MERGE_NOT_FOUND": MergeNotFoundError,
+    "MODEL_NOT_FOUND": ModelNotFoundError,
     "MEMORY_EXISTS": MemoryExistsError,
     "MESSAGE_ID_EXISTS": MessageIdExistsError,
     "REQUEST_ID_REUSED": RequestIdReusedError,
@@ -213,6 +229,8 @@ BY_REASON: dict[str, type[SeedbedError]] = {
     "CANCELLED": CallCancelledError,
     "NOT_SERVED": NotServedError,
     "VARIANT_NOT_REGISTERED": VariantNotRegisteredError,
+    "MODEL_UNAVAILABLE": ModelUnavailableError,
+    "REEMBED_RUNNING": ReembedRunningError,
     "INTERNAL": InternalError,
 }
 

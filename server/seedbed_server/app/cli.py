@@ -283,6 +283,19 @@ def status(
             )
 
 
+@app.command()
+@calling
+def reembed(
+    target: Target,
+    model: Annotated[str, typer.Argument(help="An encoder, as named by ``seedbed models list``.")],
+    give_up: Annotated[bool, typer.Option("--give-up", help="Give the change to this model up.")] = False,
+) -> None:
+    """Change the server's embedding model while it serves; ``seedbed status`` tells how far it is."""
+    with target.client() as client:
+        messages = client.reembed(model, give_up=give_up)
+        out.print("given up" if give_up else f"{messages} messages to embed", highlight=False)
+
+
 @models_app.command("list")
 def models_list() -> None:
     """List the models of the manifest, and your own encoders."""
@@ -299,7 +312,9 @@ def models_list() -> None:
 
 @models_app.command("pull")
 def models_pull(
-    names: Annotated[list[str] | None, typer.Argument(help="Only these; without a name all but the optional ones.")] = None,
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Only these; without a name all but the optional ones.")
+    ] = None,
 ) -> None:
     """Fetch the models that are missing, and verify every file."""
     from seedbed_server.app.pulling import pull_with_progress

@@ -55,6 +55,8 @@ class Settings:
     """Memories kept loaded for recall, in MiB."""
     min_free_mb: int = 256
     """Below this much free disk, in MiB, derived stores take no more writes."""
+    encoder: str = "all-MiniLM-L6-v2"
+    """The embedding model of a fresh data directory; later the log names it, and AdminService.Reembed changes it."""
     worker_threads: int = 1
     """Threads of the encoder and of the tagger, each."""
     llm_url: str = ""

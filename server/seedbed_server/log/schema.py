@@ -114,7 +114,7 @@ decision = Table(
     sqlite_autoincrement=True,  # an id is never used again: the newest one names a state of the graph
 )
 
-# What was decided about the server itself, such as the model that it embeds with: it cannot be made again from messages.
+# What was decided about the server itself, such as its embedding model: it cannot be made again from messages.
 setting = Table(
     "setting",
     metadata,

@@ -5,10 +5,7 @@ It is neither in a message nor in the configuration, and must outlive everything
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Mapping
-from contextlib import closing
-from pathlib import Path
 
 from sqlalchemy import bindparam, delete, select
 
@@ -17,8 +14,7 @@ from seedbed_server.log.done import Done
 from seedbed_server.log.inserting import insert_all
 from seedbed_server.log.schema import setting
 
-_COLUMNS = select(setting.c.name, setting.c.value).order_by(setting.c.name)
-_ALL = Statement(_COLUMNS)
+_ALL = Statement(select(setting.c.name, setting.c.value))
 _REMOVE = Statement(delete(setting).where(setting.c.name == bindparam("of")))
 
 
@@ -33,12 +29,3 @@ def change(c: Connection, values: Mapping[str, str]) -> Done[None]:
         c.change(_REMOVE, of=name)
     insert_all(c, setting, [(name, value) for name, value in values.items() if value])
     return Done(None, None)
-
-
-def peek(file: Path) -> dict[str, str]:
-    """Read them from a log that nobody has opened yet, and change nothing; empty where there is none to read."""
-    try:
-        with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as db:
-            return dict(db.execute(str(_COLUMNS)).fetchall())
-    except sqlite3.Error:
-        return {}

@@ -115,9 +115,7 @@ def labeller() -> ModelFile:
 
 def _model(entry: Mapping[str, Any]) -> Model:
     fields = {name: value for name, value in entry.items() if name not in ("file", "packages")}
-    return Model(
-        **fields, packages=tuple(entry["packages"]), files=tuple(ModelFile(**file) for file in entry["file"])
-    )
+    return Model(**fields, packages=tuple(entry["packages"]), files=tuple(ModelFile(**file) for file in entry["file"]))
 
 
 def _own(entry: Mapping[str, Any]) -> Model:

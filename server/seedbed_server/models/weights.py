@@ -21,6 +21,7 @@ import time
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 
 from seedbed_server.models.manifest import Model, ModelFile, labeller, models
@@ -51,6 +52,20 @@ def verify(root: Path, wanted: Sequence[Model] | None = None) -> list[str]:
     too: libraries look for optional files, and would load it.
     """
     return [problem for model in _chosen(root, wanted) for problem in _problems(root / model.name, model)]
+
+
+def is_here(root: Path, model: Model) -> bool:
+    """Whether a model's files are here and unaltered. They are hashed again only when one has another size or time."""
+    try:
+        stats = [(root / model.name / file.path).stat() for file in model.files]
+    except OSError:
+        return False
+    return _is_unaltered(root, model, tuple((stat.st_size, stat.st_mtime_ns) for stat in stats))
+
+
+@lru_cache(maxsize=64)
+def _is_unaltered(root: Path, model: Model, _seen: tuple[tuple[int, int], ...]) -> bool:
+    return not verify(root, [model])
 
 
 def require(root: Path, wanted: Sequence[Model] | None = None) -> None:

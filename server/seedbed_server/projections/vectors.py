@@ -72,7 +72,7 @@ class Loaded:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What is held of a memory: the ``seqs`` noted as stored; of their rows, how many the index lacks and has too many."""
+    """What is held of a memory: the ``seqs`` noted as stored, and how many rows the index lacks, or has beyond them."""
 
     seqs: frozenset[int]
     missing: int

@@ -45,7 +45,10 @@ class AdminServiceStub:
         seedbed.v1.admin_service_pb2.ReembedRequest,
         seedbed.v1.admin_service_pb2.ReembedResponse,
     ]
-    """Changes the embedding model while serving."""
+    """Changes the embedding model while serving. Returns when the change is decided;
+    the old model answers until the vectors of the new one are complete and
+    verified. GetStatus tells how far that is. The change goes on after a restart.
+    """
 
     Backup: grpc.UnaryUnaryMultiCallable[
         seedbed.v1.admin_service_pb2.BackupRequest,
@@ -86,7 +89,10 @@ class AdminServiceAsyncStub:
         seedbed.v1.admin_service_pb2.ReembedRequest,
         seedbed.v1.admin_service_pb2.ReembedResponse,
     ]
-    """Changes the embedding model while serving."""
+    """Changes the embedding model while serving. Returns when the change is decided;
+    the old model answers until the vectors of the new one are complete and
+    verified. GetStatus tells how far that is. The change goes on after a restart.
+    """
 
     Backup: grpc.aio.UnaryUnaryMultiCallable[
         seedbed.v1.admin_service_pb2.BackupRequest,
@@ -135,7 +141,10 @@ class AdminServiceServicer(metaclass=abc.ABCMeta):
         request: seedbed.v1.admin_service_pb2.ReembedRequest,
         context: _ServicerContext,
     ) -> typing.Union[seedbed.v1.admin_service_pb2.ReembedResponse, collections.abc.Awaitable[seedbed.v1.admin_service_pb2.ReembedResponse]]:
-        """Changes the embedding model while serving."""
+        """Changes the embedding model while serving. Returns when the change is decided;
+        the old model answers until the vectors of the new one are complete and
+        verified. GetStatus tells how far that is. The change goes on after a restart.
+        """
 
     @abc.abstractmethod
     def Backup(
