@@ -54,6 +54,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "SplitEntity": {"merge_id": "some-merge"},
     "AddTriples": {"triples": [stated()]},
     "RetractTriples": {"triple_ids": ["some-fact"]},
+    "Reembed": {"model": "all-MiniLM-L6-v2"},
 }
 
 # Fields for which no value is wrong: any 64-bit number, any truth value.
@@ -63,6 +64,7 @@ FREE = {
     ("Recall", "explain"),
     ("ListTriples", "include_superseded"),
     ("MergeEntities", "preview"),
+    ("Reembed", "give_up"),
 }
 FREE_OF_MESSAGE = {"seq", "recorded_at"}  # the server's own, ignored on a write
 
@@ -105,7 +107,7 @@ def with_fields(*names: str) -> Iterator[tuple[str, str]]:
 
 IDENTIFIERS = (
     *("namespace", "memory", "session", "request_id", "entity_id", "from_entity_id", "to_entity_id"),
-    *("into_entity_id", "merge_id"),
+    *("into_entity_id", "merge_id", "model"),
 )
 FILTERS = ("type", "name_prefix", "predicate")
 BAD_IDS = ("x" * 257, "Ü" * 129, "a\x00b")
@@ -116,6 +118,7 @@ REQUIRED = {
     ("MergeEntities", "into_entity_id"),
     ("MergeEntities", "from_entity_id"),
     ("SplitEntity", "merge_id"),
+    ("Reembed", "model"),
 }
 OPTIONAL_MEMORY = {"GetStatus", "Rebuild"}
 
@@ -130,6 +133,7 @@ def identifier_cases() -> Iterator[Case]:
             yield Case(rpc, name, INVALID, {name: ""})
     for rpc, name in REQUIRED:
         yield Case(rpc, name, INVALID, {name: ""})
+    yield Case("Reembed", "model", INVALID, {"model": "en_core_web_md"})
     for rpc in OPTIONAL_MEMORY:
         yield Case(rpc, "namespace", INVALID, {"memory": "", "namespace": "x" * 257})
     for bad in BAD_IDS:

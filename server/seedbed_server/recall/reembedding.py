@@ -331,14 +331,14 @@ class Reembedding:
         done = sum(min(applied.get(head.key, 0), head.last_seq) for head in heads)
         said = f"{self._wanted}: {self._phase}, {done} of {sum(head.last_seq for head in heads)} messages"
         children = (self._coming.encoder.child, self._coming.index.child)
-        restarts = sum(child.restarts for child in children)
+        state, restarts = "starting", sum(child.restarts for child in children)
         waits = self._projector.state(self._coming.vectors).waiting_for
-        why = next((child.detail for child in children if child.name == waits), "")
-        if not waits:
-            return PartState(PART, "starting", restarts, said)
-        return PartState(
-            PART, "down" if why != "starting" else "starting", restarts, f"{said}, waits for {waits} ({why})"
-        )
+        child = next((child for child in children if child.name == waits), None)
+        if waits and child is None:
+            state, said = "down", f"{said}, waits for {waits}"
+        elif child is not None and child.state != "ready":  # one that is ready is about to be asked again
+            state, said = child.state, f"{said}, waits for {waits} ({child.detail})"
+        return PartState(PART, state, restarts, said)
 
 
 def _part(child: Child, runs: str) -> PartState:
