@@ -22,6 +22,7 @@
     │   ├── OverloadedError
     │   └── ShuttingDownError
     ├── UnauthenticatedError
+    ├── OperatorOnlyError
     ├── NotServedError
     ├── VariantNotRegisteredError
     ├── ModelUnavailableError
@@ -147,6 +148,10 @@ class ShuttingDownError(UnavailableError):
 
 class UnauthenticatedError(SeedbedError):
     """There is no access token, or it is not known."""
+
+
+class OperatorOnlyError(SeedbedError):
+    """The call concerns the whole server, and the token is no operator's."""
 
 
 class NotServedError(SeedbedError):

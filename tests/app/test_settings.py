@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from seedbed_server.app.settings import PREFIX, Settings, SettingsError, load, models_dir, read_tokens
+from seedbed_server.app.settings import PREFIX, Settings, SettingsError, load, models_dir, read_operators, read_tokens
 
 
 @pytest.fixture(autouse=True)
@@ -118,6 +118,17 @@ def test_tokens_are_read_by_their_hash(tmp_path: Path) -> None:
     path = _file(tmp_path, f'[tokens]\nacme = {{ sha256 = "{GOOD.upper()}", namespaces = ["a", "b"] }}')
     assert read_tokens(path) == {GOOD: ("a", "b")}
     assert read_tokens(None) is None
+
+
+def test_an_operator_s_token_says_so(tmp_path: Path) -> None:
+    """No other token is one, and what is neither true nor false is refused."""
+    tenant = f'[tokens]\nacme = {{ sha256 = "{GOOD}", namespaces = ["a"] }}\n'
+    path = _file(tmp_path, tenant + f'ops = {{ sha256 = "{"B" * 64}", namespaces = ["a"], operator = true }}')
+    assert read_operators(path) == {"b" * 64}
+    assert read_operators(None) == frozenset()
+    path = _file(tmp_path, tenant + f'ops = {{ sha256 = "{"b" * 64}", namespaces = ["a"], operator = "no" }}')
+    with pytest.raises(SettingsError, match="operator"):
+        read_operators(path)
 
 
 @pytest.mark.parametrize(

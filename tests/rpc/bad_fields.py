@@ -133,7 +133,6 @@ def identifier_cases() -> Iterator[Case]:
             yield Case(rpc, name, INVALID, {name: ""})
     for rpc, name in REQUIRED:
         yield Case(rpc, name, INVALID, {name: ""})
-    yield Case("Reembed", "model", INVALID, {"model": "en_core_web_md"})
     for rpc in OPTIONAL_MEMORY:
         yield Case(rpc, "namespace", INVALID, {"memory": "", "namespace": "x" * 257})
     for bad in BAD_IDS:

@@ -22,6 +22,7 @@
     │   ├── PartUnavailableError      PART_UNAVAILABLE
     │   └── ShuttingDownError         SHUTTING_DOWN
     ├── UnauthenticatedError          UNAUTHENTICATED
+    ├── OperatorOnlyError             OPERATOR_ONLY
     ├── DeadlineError                 DEADLINE
     ├── CallCancelledError            CANCELLED
     ├── NotServedError                NOT_SERVED
@@ -178,6 +179,10 @@ class UnauthenticatedError(SeedbedError):
     """There is no access token, or it is not known."""
 
 
+class OperatorOnlyError(SeedbedError):
+    """The call concerns the whole server, and the token is no operator's."""
+
+
 class DeadlineError(SeedbedError):
     """The call's deadline passed before it could finish."""
 
@@ -225,6 +230,7 @@ BY_REASON: dict[str, type[SeedbedError]] = {
     "PART_UNAVAILABLE": PartUnavailableError,
     "SHUTTING_DOWN": ShuttingDownError,
     "UNAUTHENTICATED": UnauthenticatedError,
+    "OPERATOR_ONLY": OperatorOnlyError,
     "DEADLINE": DeadlineError,
     "CANCELLED": CallCancelledError,
     "NOT_SERVED": NotServedError,

@@ -31,7 +31,7 @@ from seedbed.tokens import count, cut
 from seedbed.variants import Hybrid, KnowledgeGraph, Vector, Window
 from seedbed_server.app.choosing import LOG_FILE, chosen_encoder, known_models
 from seedbed_server.app.lock import lock_data_dir
-from seedbed_server.app.settings import Settings, check_tls, models_dir, read_tokens
+from seedbed_server.app.settings import Settings, check_tls, models_dir, read_operators, read_tokens
 from seedbed_server.log import Log
 from seedbed_server.log.sqlite import sqlite_url
 from seedbed_server.memories import Forgetting, Seeder
@@ -87,7 +87,7 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
     chosen_encoder(models, settings)  # a name that is no encoder is found before anything is touched
     draining = Draining()
     most_bytes = settings.max_message_mb * 1024 * 1024
-    guards = Guards(chain(draining, settings.max_calls, tokens), most_bytes)
+    guards = Guards(chain(draining, settings.max_calls, tokens, read_operators(settings.tokens_file)), most_bytes)
     server = Server(settings.listen, guards, max_message_bytes=most_bytes, tls=_tls(settings))
     async with AsyncExitStack() as stack:
         stack.enter_context(lock_data_dir(settings.data_dir))

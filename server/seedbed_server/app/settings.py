@@ -38,7 +38,7 @@ class Settings:
     models_dir: Path | None = None
     """Where the models' weights are; default: ``models/weights`` of the checkout, else in the data directory."""
     tokens_file: Path | None = None
-    """TOML file of access tokens: ``[tokens]``, each ``name = { sha256 = "…", namespaces = ["…"] }``."""
+    """TOML file of access tokens: ``[tokens]``, each ``name = { sha256 = "…", namespaces = ["…"] }``; see operations.md."""
     tls_cert: Path | None = None
     """Certificate chain (PEM); with ``tls_key`` the server speaks TLS."""
     tls_key: Path | None = None
@@ -194,6 +194,17 @@ def read_tokens(path: Path | None) -> dict[str, tuple[str, ...]] | None:
     if not opened or len(opened) < len(tokens):
         raise SettingsError(f"tokens_file: {path} has {'a token twice' if opened else 'no tokens'}")
     return opened
+
+
+def read_operators(path: Path | None) -> frozenset[str]:
+    """Read which tokens may do what concerns the whole server: those with ``operator = true``, by their SHA-256.
+
+    The file has been read by ``read_tokens``. Raises SettingsError.
+    """
+    entries = tomllib.loads(path.read_text(encoding="utf-8"))["tokens"].values() if path is not None else ()
+    if not all(isinstance(entry.get("operator", False), bool) for entry in entries):
+        raise SettingsError(f"tokens_file: {path} has an operator that is neither true nor false")
+    return frozenset(entry["sha256"].lower() for entry in entries if entry.get("operator"))
 
 
 def check_tls(settings: Settings) -> None:

@@ -19,7 +19,7 @@ from seedbed_server.projections.projector import Projector
 from seedbed_server.recall.reembedding import Reembedding
 from seedbed_server.rpc import checks
 from seedbed_server.rpc.answers import stamp
-from seedbed_server.rpc.guards import current_namespaces, open_namespace
+from seedbed_server.rpc.guards import current_namespaces, open_namespace, require_operator
 
 Context = grpc.aio.ServicerContext[Any, Any]
 
@@ -140,6 +140,7 @@ class AdminServicer(AdminServiceServicer):
     async def Reembed(self, request: pb.ReembedRequest, context: Context) -> pb.ReembedResponse:
         """Change the embedding model, or give that up; returns when it is decided."""
         model = checks.identifier(request.model, "model")
+        require_operator()
         if request.give_up:
             await self.reembedding.give_up(model)
             return pb.ReembedResponse()

@@ -46,6 +46,7 @@ TABLE: dict[type[BaseException], tuple[grpc.StatusCode, str, str]] = {
     errors.OverloadedError: (grpc.StatusCode.RESOURCE_EXHAUSTED, "OVERLOADED", "too many calls are under way"),
     errors.ShuttingDownError: (grpc.StatusCode.UNAVAILABLE, "SHUTTING_DOWN", "the server is stopping"),
     errors.UnauthenticatedError: (grpc.StatusCode.UNAUTHENTICATED, "UNAUTHENTICATED", "an access token is needed"),
+    errors.OperatorOnlyError: (grpc.StatusCode.PERMISSION_DENIED, "OPERATOR_ONLY", "an operator's token is needed"),
     errors.NotServedError: (grpc.StatusCode.UNIMPLEMENTED, "NOT_SERVED", "planned, not served yet"),
     errors.VariantNotRegisteredError: (
         grpc.StatusCode.FAILED_PRECONDITION,

@@ -48,6 +48,7 @@ class AdminServiceStub:
     """Changes the embedding model while serving. Returns when the change is decided;
     the old model answers until the vectors of the new one are complete and
     verified. GetStatus tells how far that is. The change goes on after a restart.
+    Where there are access tokens it needs an operator's.
     """
 
     Backup: grpc.UnaryUnaryMultiCallable[
@@ -92,6 +93,7 @@ class AdminServiceAsyncStub:
     """Changes the embedding model while serving. Returns when the change is decided;
     the old model answers until the vectors of the new one are complete and
     verified. GetStatus tells how far that is. The change goes on after a restart.
+    Where there are access tokens it needs an operator's.
     """
 
     Backup: grpc.aio.UnaryUnaryMultiCallable[
@@ -144,6 +146,7 @@ class AdminServiceServicer(metaclass=abc.ABCMeta):
         """Changes the embedding model while serving. Returns when the change is decided;
         the old model answers until the vectors of the new one are complete and
         verified. GetStatus tells how far that is. The change goes on after a restart.
+        Where there are access tokens it needs an operator's.
         """
 
     @abc.abstractmethod

@@ -86,6 +86,10 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
     """FAILED_PRECONDITION. The server is changing to another model; wait, or give
     that change up.
     """
+    ERROR_REASON_OPERATOR_ONLY: _ErrorReason.ValueType  # 26
+    """PERMISSION_DENIED. The call concerns the whole server, and the token is no
+    operator's.
+    """
 
 class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
     """The reasons."""
@@ -147,5 +151,9 @@ ERROR_REASON_MODEL_UNAVAILABLE: ErrorReason.ValueType  # 24
 ERROR_REASON_REEMBED_RUNNING: ErrorReason.ValueType  # 25
 """FAILED_PRECONDITION. The server is changing to another model; wait, or give
 that change up.
+"""
+ERROR_REASON_OPERATOR_ONLY: ErrorReason.ValueType  # 26
+"""PERMISSION_DENIED. The call concerns the whole server, and the token is no
+operator's.
 """
 global___ErrorReason = ErrorReason
