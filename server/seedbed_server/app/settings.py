@@ -38,7 +38,7 @@ class Settings:
     models_dir: Path | None = None
     """Where the models' weights are; default: ``models/weights`` of the checkout, else in the data directory."""
     tokens_file: Path | None = None
-    """TOML file of access tokens: ``[tokens]``, each ``name = { sha256 = "…", namespaces = ["…"] }``; see operations.md."""
+    """TOML file of access tokens: ``[tokens]``, each ``name = { sha256 = "…", namespaces = ["…"] }``."""
     tls_cert: Path | None = None
     """Certificate chain (PEM); with ``tls_key`` the server speaks TLS."""
     tls_key: Path | None = None
