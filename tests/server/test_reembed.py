@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractContextManager, asynccontextmanager, closing
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import grpc
 import pytest
@@ -118,13 +119,13 @@ async def test_answers_go_on_through_a_change(tmp_path: Path, encoders: Path) ->
                 assert said.startswith(SECOND)
                 if erased < 10 and "of 1030" in said and "waits" not in said:
                     receipt = await client.memory(SMALL).forget([f"m{erased}"])
-                    rows = {store.store: store.rows for store in receipt.stores}
+                    rows = {store.store: store.erased for store in receipt.stores}
                     assert rows["log"] == 1
                     assert 1 <= rows["vectors"] <= 2
                     erased += 1
-                    (written,) = await client.memory(SMALL).write([Message.user(f"The code is zq{erased}x.")]).ids
+                    written = await client.memory(SMALL).write([Message.user(f"The code is zq{erased}x.")])
                     hits = (await client.memory(SMALL).recall(f"zq{erased}x", k=1)).hits
-                    assert [hit.message.id for hit in hits] == [written]
+                    assert [hit.message.id for hit in hits] == list(written.ids)
                 if (now := await answers()) != seen[-1]:
                     seen.append(now)
         after = await answers()
@@ -138,7 +139,8 @@ async def test_answers_go_on_through_a_change(tmp_path: Path, encoders: Path) ->
         small = {hit.message.id for hit in (await client.memory(SMALL).recall("figs and boats message", k=100)).hits}
         assert not small & {f"m{n}" for n in range(erased)}
         async with grpc.aio.insecure_channel(address) as channel:  # the same as of vectors that are all made anew
-            await AdminServiceStub(channel).Rebuild(admin.RebuildRequest(projections=["vectors"]))
+            stub: Any = AdminServiceStub(channel)
+            await stub.Rebuild(admin.RebuildRequest(projections=["vectors"]))
         await applied(client, BIG)
         assert await answers() == after
     folders = {path.name for path in (tmp_path / "derived").glob("chroma*") if path.is_dir()}
