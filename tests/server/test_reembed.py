@@ -6,10 +6,12 @@ import asyncio
 import random
 import re
 import sqlite3
+import subprocess
+import sys
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractContextManager, asynccontextmanager, closing
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,7 @@ from typing import Any
 import grpc
 import pytest
 
-from seedbed import Message
+from seedbed import Client, Message
 from seedbed.aio import AsyncClient
 from seedbed.errors import ModelUnavailableError, ReembedRunningError
 from seedbed.results import Recall
@@ -25,9 +27,8 @@ from seedbed.v1 import admin_service_pb2 as admin
 from seedbed.v1.admin_service_pb2_grpc import AdminServiceStub
 from seedbed_server.app.lifecycle import running
 from seedbed_server.app.settings import Settings
-from seedbed_server.models.manifest import by_role
 from tests.encoders import make_encoders
-from tests.serving import PATIENCE, Serving, serving, undegraded, until
+from tests.serving import PATIENCE, undegraded, until
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -40,11 +41,8 @@ MUCH_PATIENCE = 3 * PATIENCE  # two encoders load, one after the other
 
 @pytest.fixture(scope="module")
 def encoders(tmp_path_factory: pytest.TempPathFactory, models_dir: Path) -> Path:
-    """A folder of weights: tiny encoders, and the real tagger."""
-    root = make_encoders(tmp_path_factory.mktemp("weights"), models_dir, {FIRST: 32, SECOND: 48, THIRD: 32})
-    tagger = by_role("tagger").name
-    (root / tagger).symlink_to((models_dir / tagger).resolve())
-    return root
+    """A folder of weights with tiny encoders only: without the tagger, which is not needed here."""
+    return make_encoders(tmp_path_factory.mktemp("weights"), models_dir, {FIRST: 32, SECOND: 48, THIRD: 32})
 
 
 def messages(start: int, count: int) -> list[Message]:
@@ -68,7 +66,7 @@ def ranked(found: Recall) -> list[tuple[str, float]]:
 
 @asynccontextmanager
 async def opened(folder: Path, encoders: Path) -> AsyncIterator[tuple[AsyncClient, str]]:
-    """A server that begins with the first encoder; without the tagger, which is not needed here."""
+    """A server that begins with the first encoder."""
     settings = Settings(listen="127.0.0.1:0", data_dir=folder, models_dir=encoders, encoder=FIRST, min_free_mb=1)
     async with running(settings) as server:
         address = f"127.0.0.1:{server.port}"
@@ -113,7 +111,7 @@ async def test_answers_go_on_through_a_change(tmp_path: Path, encoders: Path) ->
             with pytest.raises(ReembedRunningError):
                 await client.reembed(other)
 
-        seen, erased = [before], 0
+        seen, erased = [[each] for each in before], 0
         async with asyncio.timeout(MUCH_PATIENCE):
             while said := await detail(client):
                 assert said.startswith(SECOND)
@@ -126,11 +124,13 @@ async def test_answers_go_on_through_a_change(tmp_path: Path, encoders: Path) ->
                     written = await client.memory(SMALL).write([Message.user(f"The code is zq{erased}x.")])
                     hits = (await client.memory(SMALL).recall(f"zq{erased}x", k=1)).hits
                     assert [hit.message.id for hit in hits] == list(written.ids)
-                if (now := await answers()) != seen[-1]:
-                    seen.append(now)
+                for rankings, now in zip(seen, await answers(), strict=True):
+                    if now != rankings[-1]:
+                        rankings.append(now)
         after = await answers()
-        assert seen in ([before], [before, after])
         assert after != before
+        for rankings, old, new in zip(seen, before, after, strict=True):
+            assert rankings in ([old], [old, new])
         assert erased > 0
 
         assert [model.name for model in await client.models() if model.in_use] == [SECOND]
@@ -149,27 +149,51 @@ async def test_answers_go_on_through_a_change(tmp_path: Path, encoders: Path) ->
 
 # In processes that are killed.
 
+_SERVER = """
+import asyncio, sys
+from pathlib import Path
+from seedbed_server.app.lifecycle import running
+from seedbed_server.app.settings import Settings
 
-class Killed:
-    """A server's folder through several lives, and what was acknowledged in them."""
+async def main(data, models, first):
+    settings = Settings(listen="127.0.0.1:0", data_dir=Path(data), models_dir=Path(models), encoder=first, min_free_mb=1)
+    async with running(settings) as server:
+        print(server.port, flush=True)
+        await asyncio.Event().wait()
 
-    def __init__(self, folder: Path, encoders: Path) -> None:
-        self.folder = folder
-        self.encoders = encoders
-        self.written = 0
-
-    def life(self) -> AbstractContextManager[Serving]:
-        return serving(self.folder, self.encoders, "--set", f"encoder={FIRST}", "--set", "min_free_mb=1")
-
-    def write(self, server: Serving, count: int) -> None:
-        """Write to both memories, and be told that it is stored."""
-        server.client.memory(BIG).write(messages(self.written, count))
-        server.client.memory(SMALL).write(messages(self.written, 5))
-        self.written += count
+asyncio.run(main(*sys.argv[1:]))
+"""
 
 
-def how_far(server: Serving) -> str:
-    return next((part.detail for part in server.client.status().parts if part.part == "reembed"), "")
+@contextmanager
+def life(folder: Path, encoders: Path, first: str = FIRST) -> Iterator[Client]:
+    """A server on a folder, which is killed when the block ends."""
+    command = [sys.executable, "-c", _SERVER, str(folder), str(encoders), first]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        try:
+            with Client(f"127.0.0.1:{int(server.stdout.readline())}", timeout=60.0) as client:
+                yield client
+        finally:
+            server.kill()
+
+
+def write(client: Client, start: int, count: int) -> int:
+    """Write to both memories, and be told that it is stored; returns where the next ones start."""
+    for first in range(start, start + count, 500):
+        client.memory(BIG).write(messages(first, min(500, start + count - first)))
+    client.memory(SMALL).write(messages(start, 5))
+    return start + count
+
+
+def embedded_all(client: Client, memory: str) -> bool:
+    status = client.status(memory)
+    (vectors,) = [each for each in status.projections if each.projection == "vectors"]
+    return vectors.applied_seq >= status.last_seq
+
+
+def how_far(client: Client) -> str:
+    return next((part.detail for part in client.status().parts if part.part == "reembed"), "")
 
 
 def embedded(said: str) -> int:
@@ -178,8 +202,10 @@ def embedded(said: str) -> int:
     return int(found[1]) if found else -1
 
 
-def answers(server: Serving) -> list[list[tuple[str, float]]]:
-    return [ranked(undegraded(partial(server.client.memory(BIG).recall, query, k=20))) for query in QUERIES]
+def answers(client: Client) -> list[list[tuple[str, float]]]:
+    """The rankings of all queries, once all is embedded."""
+    until(lambda: embedded_all(client, BIG), MUCH_PATIENCE)
+    return [ranked(undegraded(partial(client.memory(BIG).recall, query, k=20))) for query in QUERIES]
 
 
 # Moments of a change, in their order, by what its state says.
@@ -195,46 +221,40 @@ MOMENTS: dict[str, Callable[[str], bool]] = {
 @pytest.mark.slow
 def test_kills_at_any_moment_leave_no_trace(tmp_path: Path, encoders: Path) -> None:
     """Killed at each moment of a change, it ends by itself: all is there once, and answers are a fresh index's."""
-    killed, rare = Killed(tmp_path / "killed", encoders), random.Random(7)
-    with killed.life() as server:
-        killed.write(server, 1000)
-        server.applied(BIG)
-        before = answers(server)
-        assert server.client.reembed(SECOND) == 1005
-        server.kill()
+    folder, rare = tmp_path / "killed", random.Random(7)
+    with life(folder, encoders) as client:
+        written = write(client, 0, 1000)
+        before = answers(client)
+        assert client.reembed(SECOND) == 1005
     for moment, reached in MOMENTS.items():
-        with killed.life() as server:
-            killed.write(server, 200)
-            until(lambda: reached(how_far(server)), MUCH_PATIENCE)  # noqa: B023 - within the round
+        with life(folder, encoders) as client:
+            written = write(client, written, 200)
             if moment == "decided":
-                assert [ids[0][0] for ids in answers(server)] != []
+                assert [ids[0] for ids in answers(client) if ids] != []
+            until(lambda: reached(how_far(client)), MUCH_PATIENCE)  # noqa: B023 - within the round
             time.sleep(rare.random() / 5)
-            server.kill()
-    with killed.life() as server:
-        until(lambda: not how_far(server), MUCH_PATIENCE)
-        assert [model.name for model in server.client.models() if model.in_use] == [SECOND]
-        server.applied(BIG)
-        server.applied(SMALL)
-        stored = [(m.seq, m.id) for m in server.client.memory(BIG).messages()]
-        assert stored == [(n + 1, f"m{n}") for n in range(killed.written)]
-        after = answers(server)
+    with life(folder, encoders) as client:
+        until(lambda: not how_far(client), MUCH_PATIENCE)
+        assert [model.name for model in client.models() if model.in_use] == [SECOND]
+        after = answers(client)
+        until(lambda: embedded_all(client, SMALL), MUCH_PATIENCE)
+        stored = [(m.seq, m.id) for m in client.memory(BIG).messages()]
+        assert stored == [(n + 1, f"m{n}") for n in range(written)]
     assert after != before
-    assert vectors_of(tmp_path / "killed") == {BIG: killed.written, SMALL: 5 * (1 + len(MOMENTS))}
-    with serving(tmp_path / "fresh", encoders, "--set", f"encoder={SECOND}", "--set", "min_free_mb=1") as server:
-        for start in range(0, killed.written, 500):
-            server.client.memory(BIG).write(messages(start, min(500, killed.written - start)))
-        server.applied(BIG)
-        assert answers(server) == after
+    assert vectors_of(folder) == {BIG: written, SMALL: 5 * (1 + len(MOMENTS))}
+    with life(tmp_path / "fresh", encoders, SECOND) as client:
+        write(client, 0, written)
+        assert answers(client) == after
 
 
 def vectors_of(folder: Path) -> dict[str, int]:
     """How many vectors lie in the one index that a stopped server has left, by memory; each message here has one."""
-    (index,) = [path for path in (folder / "data" / "derived").glob("chroma*") if path.is_dir()]
-    with closing(sqlite3.connect(folder / "data" / "log.db")) as db:
+    (index,) = [path for path in (folder / "derived").glob("chroma*") if path.is_dir()]
+    with closing(sqlite3.connect(folder / "log.db")) as db:
         names = {key: name.decode() for key, name in db.execute("SELECT key, name FROM memory")}
     with closing(sqlite3.connect(index / "chroma.sqlite3")) as db:
         ids = [found.split(":") for (found,) in db.execute("SELECT embedding_id FROM embeddings")]
-    with closing(sqlite3.connect(folder / "data" / "derived" / "derived.db")) as db:
+    with closing(sqlite3.connect(folder / "derived" / "derived.db")) as db:
         noted = db.execute("SELECT key, seq FROM vectors WHERE stored = 1 AND chunks = 1").fetchall()
         assert len(db.execute("SELECT DISTINCT space FROM vectors").fetchall()) == 1
     assert sorted((int(key), int(seq)) for key, seq, _ in ids) == sorted(noted)
@@ -244,20 +264,16 @@ def vectors_of(folder: Path) -> dict[str, int]:
 @pytest.mark.slow
 def test_without_the_new_model_the_old_one_goes_on(tmp_path: Path, encoders: Path) -> None:
     """Also after a restart, and status says why; once its files are back the change ends by itself."""
-    killed = Killed(tmp_path, encoders)
-    with killed.life() as server:
-        killed.write(server, 100)
-        server.applied(BIG)
-        before = answers(server)
-        server.client.reembed(SECOND)
-        server.kill()
+    with life(tmp_path / "data", encoders) as client:
+        write(client, 0, 100)
+        before = answers(client)
+        client.reembed(SECOND)
     weights = encoders / SECOND / "model.safetensors"
     aside = weights.rename(encoders / "aside.safetensors")
-    with killed.life() as server:
-        until(lambda: "could not start: WeightsError" in how_far(server), MUCH_PATIENCE)
-        server.applied(BIG)
-        assert answers(server) == before
-        assert {model.name: model.available for model in server.client.models()}[SECOND] is False
+    with life(tmp_path / "data", encoders) as client:
+        until(lambda: "could not start: WeightsError" in how_far(client), MUCH_PATIENCE)
+        assert answers(client) == before
+        assert {model.name: model.available for model in client.models()}[SECOND] is False
         aside.rename(weights)
-        until(lambda: not how_far(server), MUCH_PATIENCE)
-        assert answers(server) != before
+        until(lambda: not how_far(client), MUCH_PATIENCE)
+        assert answers(client) != before
