@@ -137,7 +137,7 @@ class Server:
             models=self.models, weights_dir=self.folder, make=self.make, look=self.look,
             keep_only=self.keep_only, indexable=lambda message: not is_blank(message.text),
         )  # fmt: skip
-        await self.change.open(decided.get(WANTED, ""))
+        await self.change.open(decided)
         await self.projector.start()
         await self.change.start()
 
@@ -289,7 +289,7 @@ async def test_what_is_refused(server: Server, monkeypatch: pytest.MonkeyPatch) 
     with pytest.raises(ModelUnavailableError):
         await server.change.begin(NEW)
     monkeypatch.undo()
-    assert await server.log.settings() == {}
+    assert await server.log.settings() == {IN_USE: OLD}
     assert await server.part() is None
     server.gated = {NEW}
     assert await server.change.begin(NEW) == 6
@@ -513,7 +513,7 @@ async def test_what_is_given_up_leaves_nothing(server: Server) -> None:
     await server.change.give_up(OTHER)
     assert await server.part() is not None
     await server.change.give_up(NEW)
-    assert (await server.part(), await server.log.settings()) == (None, {})
+    assert (await server.part(), await server.log.settings()) == (None, {IN_USE: OLD})
     assert server.indices[NEW].rows == {}
     assert await server.tables() == {"old-print"}
     await server.change.begin(OTHER)

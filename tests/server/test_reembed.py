@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, closing, contextmanager
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,7 @@ FIRST, SECOND, THIRD, ABSENT = "tiny-first", "tiny-second", "tiny-third", "all-m
 QUERIES = ("Who likes figs?", "the harbour in the evening", "message 7", "a boat with a red sail")
 THINGS = ("figs", "boats", "the harbour", "a red sail", "letters", "the evening train", "bread", "Tiger the cat")
 BIG, SMALL = "big", "small"
+START = datetime(2026, 1, 1, tzinfo=UTC)
 MUCH_PATIENCE = 3 * PATIENCE  # two encoders load, one after the other
 
 
@@ -46,12 +48,13 @@ def encoders(tmp_path_factory: pytest.TempPathFactory, models_dir: Path) -> Path
 
 
 def messages(start: int, count: int) -> list[Message]:
-    """Messages with words and ids that follow from their numbers."""
+    """Messages whose words, times and ids follow from their numbers."""
     made = []
     for n in range(start, start + count):
         rare = random.Random(n)
         text = f"This is message {n}: {rare.choice(THINGS)} and {rare.choice(THINGS)}, said {rare.random():.3f} times."
-        made.append(Message("user", (text,), rare.choice(("Maya", "Tom")), id=f"m{n}"))
+        said = START + timedelta(minutes=n)
+        made.append(Message("user", (text,), rare.choice(("Maya", "Tom")), id=f"m{n}", time=said))
     return made
 
 

@@ -57,7 +57,7 @@ from seedbed_server.projections.summaries import Summaries
 from seedbed_server.projections.summarisers import Abstractive, Extractive, Summariser
 from seedbed_server.projections.vectors import Vectors
 from seedbed_server.recall import HotMemories, Lens, QueryVectors, Recall
-from seedbed_server.recall.reembedding import IN_USE, WANTED, Reembedding, ServingEncoder
+from seedbed_server.recall.reembedding import IN_USE, Reembedding, ServingEncoder
 from seedbed_server.rpc.admin_servicer import AdminServicer
 from seedbed_server.rpc.guards import Draining, Guards, chain
 from seedbed_server.rpc.knowledge_servicer import KnowledgeServicer
@@ -103,7 +103,6 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
         decided = await truth.settings()
         model = chosen_encoder(models, settings, decided.get(IN_USE, ""))
         await asyncio.to_thread(weights.require, weights_dir, [model])
-        await truth.set({IN_USE: model.name})
         space = make(model)
         tagger = Tagger(weights_dir, threads=settings.worker_threads)
         stack.push_async_callback(tagger.child.stop)
@@ -130,7 +129,7 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
             keep_only=partial(keep_only, derived, settings.data_dir / DERIVED),
             indexable=_indexable,
         )
-        await reembedding.open(decided.get(WANTED, ""))
+        await reembedding.open(decided)
         stack.push_async_callback(reembedding.stop)
         await projector.start()
         stack.push_async_callback(projector.stop)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -129,15 +129,18 @@ class Reembedding:
 
     # The server's life.
 
-    async def open(self, wanted: str) -> None:
+    async def open(self, decided: Mapping[str, str]) -> None:
         """Take up the change that the log wants, if any, and delete what an earlier one has left. Before any process.
 
         A model that is not known any more is reported, and the serving one goes on.
         """
+        if IN_USE not in decided:
+            await self._log.set({IN_USE: self.in_use})
+        wanted = decided.get(WANTED, "")
         model = self._known(wanted)
-        if model is not None:
+        if model is not None and model.name != self.in_use:
             self._add(model)
-        elif wanted:
+        elif wanted and model is None:
             self._wanted, self._stands = wanted, "no manifest names this model"
         await self._sweep()
 
