@@ -31,7 +31,7 @@ from seedbed_server.app.settings import Settings
 from tests.encoders import make_encoders
 from tests.serving import PATIENCE, undegraded, until
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = pytest.mark.timeout(1800)
 
 FIRST, SECOND, THIRD, ABSENT = "tiny-first", "tiny-second", "tiny-third", "all-mpnet-base-v2"
 QUERIES = ("Who likes figs?", "the harbour in the evening", "message 7", "a boat with a red sail")
