@@ -163,7 +163,7 @@ class VariantNotRegisteredError(SeedbedError):
 
 
 class ModelUnavailableError(SeedbedError):
-    """Files of the model are missing or altered."""
+    """Files of the model are missing."""
 
 
 class ReembedRunningError(SeedbedError):

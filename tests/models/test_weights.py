@@ -192,8 +192,12 @@ def test_an_operator_s_encoder_is_known_beside_the_others(tmp_path: Path) -> Non
     (tmp_path / "own" / "config.json").write_text("{}")
     assert weights.verify(tmp_path, [own]) == []
     assert weights.is_here(tmp_path, own)
+    assert weights.is_complete(tmp_path, own)
     (tmp_path / "own" / "config.json").write_text("[]")
     assert not weights.is_here(tmp_path, own)
+    assert weights.is_complete(tmp_path, own)
+    (tmp_path / "own" / "config.json").write_text("")
+    assert not weights.is_complete(tmp_path, own)
 
 
 @pytest.mark.parametrize(

@@ -285,7 +285,7 @@ async def test_what_is_refused(server: Server, monkeypatch: pytest.MonkeyPatch) 
         await server.change.begin("nobody")
     with pytest.raises(InvalidFieldError, match="model: is no encoder"):
         await server.change.begin(TAGGER)
-    monkeypatch.setattr(weights, "verify", lambda *_: ["model new: model.safetensors is missing"])
+    monkeypatch.setattr(weights, "is_complete", lambda *_: False)
     with pytest.raises(ModelUnavailableError):
         await server.change.begin(NEW)
     monkeypatch.undo()

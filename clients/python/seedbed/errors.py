@@ -200,7 +200,7 @@ class VariantNotRegisteredError(SeedbedError):
 
 
 class ModelUnavailableError(SeedbedError):
-    """Files of the model are missing or altered on the server."""
+    """Files of the model are missing on the server."""
 
 
 class ReembedRunningError(SeedbedError):

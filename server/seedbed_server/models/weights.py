@@ -54,6 +54,14 @@ def verify(root: Path, wanted: Sequence[Model] | None = None) -> list[str]:
     return [problem for model in _chosen(root, wanted) for problem in _problems(root / model.name, model)]
 
 
+def is_complete(root: Path, model: Model) -> bool:
+    """Whether a model's files are here with their sizes; at once, since none of them is read."""
+    try:
+        return all((root / model.name / file.path).stat().st_size == file.size for file in model.files)
+    except OSError:
+        return False
+
+
 def is_here(root: Path, model: Model) -> bool:
     """Whether a model's files are here and unaltered. They are hashed again only when one has another size or time."""
     try:

@@ -175,7 +175,7 @@ class Reembedding:
         Asking again for the same one changes nothing, or has it tried again where
         it stands still. Raises ModelNotFoundError, InvalidFieldError for a model
         that is no encoder, ReembedRunningError while it changes to another one,
-        and ModelUnavailableError when files of it are missing or altered.
+        and ModelUnavailableError when files of it are missing.
         """
         model = self._known(name)
         if model is None:
@@ -207,7 +207,8 @@ class Reembedding:
             if self.in_use == model.name:
                 return 0
             if not self._wanted or self._stands:
-                if await self._problems(model):
+                # Their hashes are the encoder's business: it takes a while, and status tells.
+                if not await asyncio.to_thread(weights.is_complete, self._weights_dir, model):
                     raise ModelUnavailableError
                 await self._log.set({WANTED: model.name})
                 log.info("the model is changed to %s", model.name)
@@ -228,9 +229,6 @@ class Reembedding:
 
     def _known(self, name: str) -> Model | None:
         return next((model for model in self.models if model.name == name), None)
-
-    async def _problems(self, model: Model) -> list[str]:
-        return await asyncio.to_thread(weights.verify, self._weights_dir, [model])
 
     # The change.
 

@@ -56,7 +56,7 @@ TABLE: dict[type[BaseException], tuple[grpc.StatusCode, str, str]] = {
     errors.ModelUnavailableError: (
         grpc.StatusCode.FAILED_PRECONDITION,
         "MODEL_UNAVAILABLE",
-        "files of the model are missing or altered",
+        "files of the model are missing",
     ),
     errors.ReembedRunningError: (
         grpc.StatusCode.FAILED_PRECONDITION,

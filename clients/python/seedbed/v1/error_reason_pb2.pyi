@@ -81,7 +81,7 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
     field.
     """
     ERROR_REASON_MODEL_UNAVAILABLE: _ErrorReason.ValueType  # 24
-    """FAILED_PRECONDITION. Files of the model are missing or altered."""
+    """FAILED_PRECONDITION. Files of the model are missing."""
     ERROR_REASON_REEMBED_RUNNING: _ErrorReason.ValueType  # 25
     """FAILED_PRECONDITION. The server is changing to another model; wait, or give
     that change up.
@@ -147,7 +147,7 @@ ERROR_REASON_MODEL_NOT_FOUND: ErrorReason.ValueType  # 23
 field.
 """
 ERROR_REASON_MODEL_UNAVAILABLE: ErrorReason.ValueType  # 24
-"""FAILED_PRECONDITION. Files of the model are missing or altered."""
+"""FAILED_PRECONDITION. Files of the model are missing."""
 ERROR_REASON_REEMBED_RUNNING: ErrorReason.ValueType  # 25
 """FAILED_PRECONDITION. The server is changing to another model; wait, or give
 that change up.
