@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import random
 import re
 import sqlite3
@@ -150,13 +151,25 @@ async def test_answers_go_on_through_a_change(tmp_path: Path, encoders: Path) ->
     assert len(folders) == 1
 
 
-# In processes that are killed.
+# In processes that are killed. What encodes there stands in for the encoders: they would take minutes to load.
 
 _SERVER = """
 import asyncio, sys
 from pathlib import Path
 from seedbed_server.app.lifecycle import running
 from seedbed_server.app.settings import Settings
+from seedbed_server.models import encoder, tagger
+from seedbed_server.processes import Child
+
+class StandIn(Child):
+    def __init__(self, name, target, *rest, **options):
+        super().__init__(name, "tests.stand_in_encoder:create", *rest, **options)
+
+class Nobody(Child):
+    async def start(self):
+        pass
+
+encoder.Child, tagger.Child = StandIn, Nobody
 
 async def main(data, models, first):
     settings = Settings(listen="127.0.0.1:0", data_dir=Path(data), models_dir=Path(models), encoder=first, min_free_mb=1)
@@ -166,13 +179,16 @@ async def main(data, models, first):
 
 asyncio.run(main(*sys.argv[1:]))
 """
+ROOT = Path(__file__).parents[2]
 
 
 @contextmanager
 def life(folder: Path, encoders: Path, first: str = FIRST) -> Iterator[Client]:
     """A server on a folder, which is killed when the block ends."""
     command = [sys.executable, "-c", _SERVER, str(folder), str(encoders), first]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+    path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+    environment = {**os.environ, "PYTHONPATH": path}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as server:
         assert server.stdout is not None
         try:
             with Client(f"127.0.0.1:{int(server.stdout.readline())}", timeout=60.0) as client:
