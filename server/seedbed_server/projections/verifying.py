@@ -91,14 +91,13 @@ class Verification:
     async def _encoded_again(self) -> str:
         """Encode the sample again, and compare; a query is encoded in any case, since queries will be."""
         await self.space.encoder.encode_queries(["How are you?"])
-        for key, seq in self._sample:
-            message = (await self.source.by_seqs(key, [seq])).get(seq)
-            if message is None:
-                continue
-            (fresh,) = await self.space.encoder.encode_passages([passage(message)])
-            stored = await self.space.vectors.matrix(key, seq, len(fresh))
+        found = [(key, (await self.source.by_seqs(key, [seq])).get(seq)) for key, seq in self._sample]
+        alive = [(key, message) for key, message in found if message is not None]
+        encoded = await self.space.encoder.encode_passages([passage(message) for _, message in alive])
+        for (key, message), fresh in zip(alive, encoded, strict=True):
+            stored = await self.space.vectors.matrix(key, message.seq, len(fresh))
             same = stored.shape == fresh.shape and bool(np.allclose(stored, fresh, atol=TOLERANCE))
-            if not same and await self.source.by_seqs(key, [seq]):
+            if not same and await self.source.by_seqs(key, [message.seq]):  # it was not erased meanwhile
                 return "a vector differs from the message encoded again"
         return ""
 
