@@ -32,11 +32,12 @@ from seedbed_server.projections.contract import Backoff
 from seedbed_server.projections.derived import Derived
 from seedbed_server.projections.lexical import Lexical
 from seedbed_server.projections.projector import Projector
-from seedbed_server.projections.spaces import Space, keep_only
+from seedbed_server.projections.spaces import ServingEncoder, Space, keep_only
 from seedbed_server.projections.vectors import Vectors
 from seedbed_server.projections.verifying import Verification
 from seedbed_server.recall import HotMemories, Lens, QueryVectors, Recall, Search, reembedding
-from seedbed_server.recall.reembedding import IN_USE, PART, WANTED, Reembedding, ServingEncoder
+from seedbed_server.recall.parts import REEMBED
+from seedbed_server.recall.reembedding import IN_USE, WANTED, Reembedding
 
 from .rooms import MUCH, StandInEncoder, StandInIndex
 
@@ -191,7 +192,7 @@ class Server:
 
     async def part(self) -> str | None:
         """State and detail of the change; None when there is none."""
-        return next((f"{p.state} {p.detail}" for p in await self.change.parts() if p.name == PART), None)
+        return next((f"{p.state} {p.detail}" for p in await self.change.parts() if p.name == REEMBED), None)
 
     async def changed(self) -> None:
         await until(self.part, lambda said: said is None)

@@ -52,12 +52,12 @@ from seedbed_server.projections.graphs import Graphs
 from seedbed_server.projections.knowledge import Knowledge
 from seedbed_server.projections.lexical import Lexical
 from seedbed_server.projections.projector import Projector
-from seedbed_server.projections.spaces import Space, keep_only, make_space
+from seedbed_server.projections.spaces import ServingEncoder, Space, keep_only, make_space
 from seedbed_server.projections.summaries import Summaries
 from seedbed_server.projections.summarisers import Abstractive, Extractive, Summariser
 from seedbed_server.projections.vectors import Vectors
 from seedbed_server.recall import HotMemories, Lens, QueryVectors, Recall
-from seedbed_server.recall.reembedding import IN_USE, Reembedding, ServingEncoder
+from seedbed_server.recall.reembedding import IN_USE, Reembedding
 from seedbed_server.rpc.admin_servicer import AdminServicer
 from seedbed_server.rpc.guards import Draining, Guards, chain
 from seedbed_server.rpc.knowledge_servicer import KnowledgeServicer

@@ -15,6 +15,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
+from seedbed_server.models.contract import Passage
 from seedbed_server.models.encoder import Encoder
 from seedbed_server.projections.derived import Derived
 from seedbed_server.projections.vector_index import ChromaIndex
@@ -47,6 +50,27 @@ class Space:
         """Name the processes, as they are reported: "encoder" and "vectors", after a prefix."""
         self.encoder.child.name = f"{prefix}encoder"
         self.index.child.name = f"{prefix}vectors"
+
+
+class ServingEncoder:
+    """The encoder that serves now, for those who keep no vectors over a change."""
+
+    def __init__(self, current: Encoder) -> None:
+        self.current = current
+
+    @property
+    def fingerprint(self) -> str:
+        """Names weights and chunking."""
+        return self.current.fingerprint
+
+    @property
+    def dimensions(self) -> int:
+        """Length of a vector."""
+        return self.current.dimensions
+
+    async def encode_passages(self, passages: Sequence[Passage], *, urgent: bool = False) -> list[np.ndarray]:
+        """Per passage its chunks' unit vectors, (chunks, dimensions) float32. PartUnavailableError."""
+        return await self.current.encode_passages(passages, urgent=urgent)
 
 
 def make_space(derived: Derived, directory: Path, encoder: Encoder, *, floor: int) -> Space:

@@ -10,7 +10,8 @@ times      times that a query speaks of
 fusion     from the legs' scores to one order
 floor      whether anything is related at all
 search     a question in, messages out
-reembedding  the change from one encoder to another
+reembedding   the change from one encoder to another
+parts      how the encoder and its vectors stand, and a change of them
 """
 
 from seedbed_server.recall.lens import Lens

@@ -16,10 +16,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-
-import numpy as np
 
 from seedbed.messages import Message
 from seedbed_server.errors import (
@@ -32,14 +29,12 @@ from seedbed_server.errors import (
 )
 from seedbed_server.log import Log
 from seedbed_server.models import weights
-from seedbed_server.models.contract import Passage
-from seedbed_server.models.encoder import Encoder
 from seedbed_server.models.manifest import ENCODER, Model
-from seedbed_server.processes import Child
 from seedbed_server.projections.projector import Projector
-from seedbed_server.projections.spaces import Space
+from seedbed_server.projections.spaces import ServingEncoder, Space
 from seedbed_server.projections.verifying import Verification
 from seedbed_server.recall.lens import Lens
+from seedbed_server.recall.parts import REEMBED, PartState, process_part, progress_part
 from seedbed_server.recall.search import Recall
 
 log = logging.getLogger(__name__)
@@ -47,43 +42,11 @@ log = logging.getLogger(__name__)
 IN_USE, WANTED = "encoder", "encoder.wanted"
 """What is decided in the log: the name of the model that serves, and of the one to change to."""
 
-PART = "reembed"
 ATTEMPTS = 3
 """How often the vectors are made before the change stands still: what differs then would differ for ever."""
 
 _MAKING, _VERIFYING, _REMOVING = "making vectors", "verifying", "removing the vectors before"
 _AGAIN = 1.0  # seconds after something was not available
-
-
-@dataclass(slots=True)
-class PartState:
-    """A part, as status reports it; ``state`` is "starting", "ready" or "down"."""
-
-    name: str
-    state: str
-    restarts: int
-    detail: str
-
-
-class ServingEncoder:
-    """The encoder that serves now, for those who keep no vectors over a change."""
-
-    def __init__(self, current: Encoder) -> None:
-        self.current = current
-
-    @property
-    def fingerprint(self) -> str:
-        """Names weights and chunking."""
-        return self.current.fingerprint
-
-    @property
-    def dimensions(self) -> int:
-        """Length of a vector."""
-        return self.current.dimensions
-
-    async def encode_passages(self, passages: Sequence[Passage], *, urgent: bool = False) -> list[np.ndarray]:
-        """Per passage its chunks' unit vectors, (chunks, dimensions) float32. PartUnavailableError."""
-        return await self.current.encode_passages(passages, urgent=urgent)
 
 
 class Reembedding:
@@ -191,7 +154,7 @@ class Reembedding:
 
     async def parts(self) -> list[PartState]:
         """The processes of the serving space, and while one is under way, the change."""
-        parts = [_part(self._serving.encoder.child, self.in_use), _part(self._serving.index.child, "")]
+        parts = [process_part(self._serving.encoder.child, self.in_use), process_part(self._serving.index.child)]
         return [*parts, await self._progress()] if self._wanted else parts
 
     async def available(self) -> set[str]:
@@ -324,23 +287,10 @@ class Reembedding:
     async def _progress(self) -> PartState:
         """How far the change is, and what it waits for."""
         if self._coming is None or self._stands:
-            return PartState(PART, "down", 0, f"{self._wanted}: {self._stands}")
+            return PartState(REEMBED, "down", 0, f"{self._wanted}: {self._stands}")
         if self._phase == _REMOVING:
-            return PartState(PART, "starting", 0, f"{self._wanted}: {_REMOVING}")
-        applied = self._projector.cursors(self._coming.vectors).applied
+            return PartState(REEMBED, "starting", 0, f"{self._wanted}: {_REMOVING}")
+        vectors = self._coming.vectors
+        waits_for = self._projector.state(vectors).waiting_for
         heads = await self._log.heads()
-        done = sum(min(applied.get(head.key, 0), head.last_seq) for head in heads)
-        said = f"{self._wanted}: {self._phase}, {done} of {sum(head.last_seq for head in heads)} messages"
-        children = (self._coming.encoder.child, self._coming.index.child)
-        state, restarts = "starting", sum(child.restarts for child in children)
-        waits = self._projector.state(self._coming.vectors).waiting_for
-        child = next((child for child in children if child.name == waits), None)
-        if waits and child is None:
-            state, said = "down", f"{said}, waits for {waits}"
-        elif child is not None and child.state != "ready":  # one that is ready is about to be asked again
-            state, said = child.state, f"{said}, waits for {waits} ({child.detail})"
-        return PartState(PART, state, restarts, said)
-
-
-def _part(child: Child, runs: str) -> PartState:
-    return PartState(child.name, child.state, child.restarts, runs if runs and child.state == "ready" else child.detail)
+        return progress_part(self._coming, self._phase, self._projector.cursors(vectors), heads, waits_for)
