@@ -9,8 +9,8 @@ from statistics import median
 
 from benchmarks.outcome import Bar, Outcome
 from seedbed_server.projections.graph import MemoryGraph, made_of
-from seedbed_server.projections.knowledge import ClaimRow, Known, MentionRow
 from seedbed_server.projections.names import canonical, entity_id
+from seedbed_server.projections.rows import ClaimRow, Known, MentionRow
 
 _PREDICATES = ("live in", "moved to", "work at", "like", "visit", "have", "know")
 _PERSONS = 3_000

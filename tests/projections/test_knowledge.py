@@ -27,10 +27,11 @@ from seedbed_server.projections.entities import Entities
 from seedbed_server.projections.graph import MemoryGraph, made_of
 from seedbed_server.projections.graphs import Graphs
 from seedbed_server.projections.identity import Identity
-from seedbed_server.projections.knowledge import ClaimRow, Knowledge, Known, seconds
+from seedbed_server.projections.knowledge import Knowledge
 from seedbed_server.projections.names import canonical, entity_id
 from seedbed_server.projections.paths import find_paths
 from seedbed_server.projections.projector import Projector
+from seedbed_server.projections.rows import ClaimRow, Known, seconds
 from seedbed_server.projections.stated import Retractions
 from seedbed_server.projections.triples import resolve
 

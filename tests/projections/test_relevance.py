@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 from seedbed_server.log import Decision, Retraction
 from seedbed_server.projections.graph import NEAR_EDGES, MemoryGraph, made_of
-from seedbed_server.projections.knowledge import ClaimRow, Known
 from seedbed_server.projections.names import canonical, entity_id
+from seedbed_server.projections.rows import ClaimRow, Known
 from seedbed_server.projections.stated import recorded_by
 from seedbed_server.recall.stopwords import query_terms
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sqlalchemy import bindparam, delete, insert, select, update
 
@@ -74,9 +75,8 @@ def clear(c: Connection, namespace: str, name: str, session: str) -> Done[tuple[
     place = existing(c, namespace, name)
     own = {"session": rows.exact(session, "session")} if session else {}
     seqs = [seq for (seq,) in c.all(_SESSION_SEQS if session else _ALL_SEQS, key=place.key, **own)]
-    if not session:
-        deciding.erase_all(c, place.key)
-    if not seqs:
+    decided = 0 if session else deciding.erase_all(c, place.key)
+    if not seqs and not decided:
         return Done((place.key, 0), None)
     c.change(_ERASE_SESSION if session else _ERASE_ALL, key=place.key, **own)
     deciding.erase(c, place.key, seqs)
@@ -92,8 +92,9 @@ def forget(c: Connection, namespace: str, name: str, ids: Sequence[bytes]) -> Do
         return Done(None, None)
     for seq in seqs:
         c.change(_ERASE_ONE, key=place.key, seq=seq)
-    deciding.erase(c, place.key, seqs)
-    return Done(_note(c, place, seqs), place.key, erased=True)
+    gone = deciding.erase(c, place.key, seqs)
+    noted = replace(_note(c, place, seqs), statements=gone.statements, decisions=gone.decisions)
+    return Done(noted, place.key, erased=True)
 
 
 def _note(c: Connection, place: Place, seqs: Sequence[int]) -> Erasure:

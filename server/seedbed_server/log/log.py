@@ -13,7 +13,7 @@ from seedbed.variants import Variant
 from seedbed_server.errors import InvalidFieldError
 from seedbed_server.log import changes, deciding, queries, rows, storing
 from seedbed_server.log.database import Database, database
-from seedbed_server.log.decisions import Content, Decision, Statement, digest
+from seedbed_server.log.decisions import Content, Decision, Statement, Witnesses, digest
 from seedbed_server.log.known import KnownRecords
 from seedbed_server.log.migrate import prepare
 from seedbed_server.log.places import address
@@ -191,13 +191,22 @@ class Log:
         wanted = [rows.exact(one, f"message_ids[{i}]") for i, one in enumerate(ids)]
         return await self._writer.submit(lambda c: changes.forget(c, namespace, name, wanted))
 
-    async def decisions(self, key: int) -> builtins.list[Decision]:
-        """Return what users decided about the memory's graph, in order."""
-        return await self._readers.run(lambda c: deciding.read_all(c, key))
+    async def decisions(self, key: int, after_id: int = 0) -> builtins.list[Decision]:
+        """Return what users decided about the memory's graph after the decision of ``after_id``, in order."""
+        return await self._readers.run(lambda c: deciding.read(c, key, after_id))
 
-    async def decide(self, namespace: str, name: str, content: Content) -> None:
-        """Store a decision that stands by itself: a merge, a split, a retraction. MemoryNotFoundError."""
-        await self._writer.submit(lambda c: deciding.decide(c, namespace, name, content))
+    async def decide(self, namespace: str, name: str, made: Sequence[tuple[Content, Witnesses]], *, seen: int) -> bool:
+        """Store merges, splits or retractions with their witnesses, all or none.
+
+        False, and nothing is stored, where another than a statement was stored
+        after the decision ``seen``. Raises MemoryNotFoundError, and
+        MessageNotFoundError where a name or a fact has no witness left.
+        """
+        return await self._writer.submit(lambda c: deciding.decide(c, namespace, name, made, seen))
+
+    async def testify(self, witnesses: Mapping[int, Witnesses]) -> None:
+        """Give decisions, by id, other witnesses."""
+        await self._writer.submit(lambda c: deciding.testify(c, witnesses))
 
     async def state(
         self,
@@ -206,11 +215,13 @@ class Log:
         statements: Sequence[tuple[Statement, Sequence[str]]],
         *,
         request_id: str = "",
-    ) -> None:
+    ) -> builtins.list[datetime | None]:
         """Store facts with the ids of the messages that they stand on, all of them or none.
 
-        A ``request_id`` that the memory has seen with the same statements stores
-        nothing again. Raises MemoryNotFoundError, MessageNotFoundError, RequestIdReusedError.
+        Returns for each when the first of its messages was said, None where all
+        are gone. A ``request_id`` that the memory has seen with the same statements
+        stores nothing again. Raises MemoryNotFoundError, MessageNotFoundError,
+        RequestIdReusedError.
         """
         known = [
             (said, [rows.exact(one, f"triples[{i}].source_ids[{j}]") for j, one in enumerate(ids)])
@@ -218,7 +229,8 @@ class Log:
         ]
         request = rows.exact(request_id, "request_id")
         seal = digest(known)
-        await self._writer.submit(lambda c: deciding.state(c, namespace, name, known, request, seal))
+        first = await self._writer.submit(lambda c: deciding.state(c, namespace, name, known, request, seal))
+        return [None if micros is None else rows.from_micros(micros) for micros in first]
 
     @property
     def scrubbed(self) -> bool:

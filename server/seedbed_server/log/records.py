@@ -62,12 +62,17 @@ class Imported:
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """Messages that are gone; with ``whole``, the memory itself is, and ``seqs`` is empty."""
+    """Messages that are gone; with ``whole``, the memory itself is, and ``seqs`` is empty.
+
+    ``statements`` and ``decisions`` went with them; only who erased them is told how many.
+    """
 
     id: int
     key: int
     seqs: tuple[int, ...]
     whole: bool
+    statements: int = 0
+    decisions: int = 0
 
 
 @dataclass(frozen=True, slots=True)

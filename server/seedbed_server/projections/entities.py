@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from seedbed_server.projections.analysis import is_unspaced
 from seedbed_server.projections.identity import Identity
-from seedbed_server.projections.knowledge import UNPLACED, ClaimRow, MentionRow
 from seedbed_server.projections.names import canonical
+from seedbed_server.projections.rows import UNPLACED, ClaimRow, MentionRow
 
 # Where votes are equal, the surer kind wins.
 TYPE_ORDER = ("person", "location", "organisation", "work", "product", "event", "other")

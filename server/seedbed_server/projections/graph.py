@@ -24,10 +24,10 @@ from seedbed_server.projections import analysis
 from seedbed_server.projections.aliases import Names
 from seedbed_server.projections.entities import Entities, Entity
 from seedbed_server.projections.identity import Identity
-from seedbed_server.projections.knowledge import ClaimRow, Known
 from seedbed_server.projections.names import canonical
 from seedbed_server.projections.pagerank import pagerank
 from seedbed_server.projections.relevance import FactWords
+from seedbed_server.projections.rows import ClaimRow, Known
 from seedbed_server.projections.stated import Retractions, stated_claims
 from seedbed_server.projections.triples import Fact, circle, circles, is_value, resolve
 

@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from seedbed_server.log import Decision, Retraction, Statement
-from seedbed_server.projections.knowledge import ClaimRow, seconds
 from seedbed_server.projections.names import canonical, entity_id
+from seedbed_server.projections.rows import ClaimRow, seconds
 from seedbed_server.projections.triples import claim_fact_id
 
 # Places of claims in a message, from here on, are those of statements: this much plus the id of the decision.

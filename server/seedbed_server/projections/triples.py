@@ -10,7 +10,8 @@ said. Equal times are ordered by when they were said, then by ``seq``.
 - The opposite of a claim ends it ("likes", "does not like"; "loves", "hates"), and
   "does not like" ends "loves" too; so do the words of ENDINGS ("used to live in",
   "moved from", "quit"), and a ``valid_to``.
-- Who is dead lives, works and is married no more.
+- Who is dead lives, works and is married no more: it ends, and what is said to begin
+  later has no time in which it held, unless it was said that they are alive after all.
 - Only asserted claims do so: what is planned or possible ends nothing.
 
 No other claims end each other. A town and its country are two values here:
@@ -27,13 +28,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from seedbed_server.models.predicates import ENDINGS, OPPOSITES, SINGLE, STRONGER
-from seedbed_server.projections.knowledge import ClaimRow
 from seedbed_server.projections.names import entity_id, triple_id
+from seedbed_server.projections.rows import DEATH, ClaimRow
 from seedbed_server.projections.timeline import Moment, Spell, spells
 
-# That somebody has died, and the relations that it ends.
-_DEATH = ("be", entity_id("dead"))
-_ENDED_BY_DEATH = ("residence", "employer", "spouse")
+# That somebody has died, or lives, and the relations that end with a life.
+_DEATH, _LIFE = (DEATH[0], entity_id(DEATH[1])), ("be", entity_id("alive"))
+_OF_A_LIFE = ("residence", "employer", "spouse")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,7 @@ def resolve(claims: Iterable[ClaimRow], retracted: Iterable[tuple[ClaimRow, floa
 
 def circles(claim: ClaimRow) -> list[tuple[str, ...]]:
     """Name the circles that a claim belongs to, its own first."""
-    further = _ENDED_BY_DEATH if (claim.predicate, claim.object_id) == _DEATH else ()
+    further = _OF_A_LIFE if (claim.predicate, claim.object_id) in (_DEATH, _LIFE) else ()
     return [circle(claim), *((claim.subject_id, slot) for slot in further)]
 
 
@@ -173,9 +174,10 @@ def _moments(claim: ClaimRow) -> Iterator[tuple[tuple[str, ...], Moment]]:
         for denied in (STRONGER if claim.negated else OPPOSITES).get(claim.predicate, ()):
             other = (claim.subject_id, denied, claim.object_id)
             yield other, Moment(order, claim.recorded_at, value=_POLARITY[0], stops=True)
-    if claim.modality == "asserted" and not claim.negated and (claim.predicate, claim.object_id) == _DEATH:
-        for relation in _ENDED_BY_DEATH:
-            yield (claim.subject_id, relation), Moment(order, claim.recorded_at, stops=True)
+    if claim.modality == "asserted" and (claim.predicate, claim.object_id) in (_DEATH, _LIFE):
+        over = ((claim.predicate, claim.object_id) == _DEATH) != bool(claim.negated)
+        for relation in _OF_A_LIFE:
+            yield (claim.subject_id, relation), Moment(order, claim.recorded_at, stops=over, bars=over)
     yield home, Moment(order, claim.recorded_at, value, fact)
     if claim.valid_to is not None and not ending:
         end = max(claim.valid_to, at)
