@@ -29,6 +29,7 @@ from seedbed_server.projections.graphs import Graphs
 from seedbed_server.projections.identity import Identity
 from seedbed_server.projections.knowledge import Knowledge
 from seedbed_server.projections.names import canonical, entity_id
+from seedbed_server.projections.nearness import facts_around
 from seedbed_server.projections.paths import find_paths
 from seedbed_server.projections.projector import Projector
 from seedbed_server.projections.rows import ClaimRow, Known, seconds
@@ -246,7 +247,7 @@ async def test_names_in_a_query(room: Room) -> None:
     graph = await room.graph()
 
     def found(text: str) -> list[str]:
-        return [entity.form for entity in graph.entities_in(text)]
+        return [entity.form for entity in graph.entities.named_in(text)]
 
     assert found("Does maya lopez's sister like New York City?") == ["maya lopez", "new york city"]
     assert found("what about Maya?") == ["maya lopez"]
@@ -262,12 +263,12 @@ async def test_facts_around(room: Room) -> None:
     room.say("Maya | knows | Mo; Mo | lives in | Oslo; Mo | likes | Rome; Lima | is near | Callao", 1, name="Ben")
     room.say("Maya | likes | Tango", 2, name="Ben")
     graph = await room.graph()
-    ranked = graph.facts_around([entity_id("maya")], 10)
+    ranked = facts_around(graph, [entity_id("maya")], 10)
     assert {r.fact.object for r in ranked[:2]} == {"Mo", "Tango"}
     assert {r.fact.object for r in ranked} == {"Mo", "Tango", "Oslo", "Rome"}
     assert [r.score for r in ranked] == sorted((r.score for r in ranked), reverse=True)
-    assert len(graph.facts_around([entity_id("maya")], 1)) == 1
-    assert graph.facts_around(["nobody"], 5) == []
+    assert len(facts_around(graph, [entity_id("maya")], 1)) == 1
+    assert facts_around(graph, ["nobody"], 5) == []
     facts, cut = graph.explore([entity_id("maya")], hops=2, limit=3)
     assert (len(facts), cut) == (3, True)
     assert [f.object for f in graph.explore([entity_id("maya")], predicates=["likes"])[0]] == ["Tango"]

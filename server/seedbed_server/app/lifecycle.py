@@ -34,6 +34,7 @@ from seedbed_server.log.sqlite import sqlite_url
 from seedbed_server.memories import Forgetting, Seeder
 from seedbed_server.memories.correcting import Corrections
 from seedbed_server.memories.custom import CustomPart, registered
+from seedbed_server.memories.finding import Finding
 from seedbed_server.memories.knowledge import KnowledgePart
 from seedbed_server.memories.summaries import SummaryPart
 from seedbed_server.memories.vector import VectorPart
@@ -124,6 +125,7 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
         )
         recall = Recall(truth, hot, projector, QueryVectors(encoder))
         graphs = Graphs(knowledge, truth, lambda key: projector.applied(key)["entities"])
+        finding = Finding(truth, graphs, projector)
         seeder = Seeder(
             truth,
             VectorPart(recall),
@@ -136,11 +138,11 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
                 truth,
                 recall,
                 seeder,
-                Forgetting(truth, projector, derived),
+                Forgetting(truth, graphs, projector, derived),
                 DEFAULT_VARIANT,
                 page_bytes=min(PAGE_BYTES, most_bytes * 3 // 4),
             ),
-            KnowledgeServicer(truth, knowledge, graphs, Corrections(truth, graphs)),
+            KnowledgeServicer(truth, knowledge, graphs, finding, Corrections(truth, graphs, finding)),
             AdminServicer(truth, projector, children, models(), datetime.now(UTC)),
         )
         await server.start(servicers)

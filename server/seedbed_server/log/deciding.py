@@ -33,7 +33,11 @@ _OTHERS_SINCE = Statement(
     select(_d.id).where(_OF_MEMORY, _d.id > bindparam("seen"), _d.kind != bindparam("kind")).limit(1)
 )
 _BODY = Statement(select(_d.kind, _d.body).where(_d.id == bindparam("of")))
-_STANDING = Statement(select(_d.id, _d.kind, _d.body).where(_OF_MEMORY, _d.source == 0))
+_STANDING = Statement(
+    select(_d.id, _d.kind, _d.last_seq, _d.source, _d.recorded_at, _d.body)
+    .where(_OF_MEMORY, _d.source == 0)
+    .order_by(_d.id)
+)
 _SOURCES = Statement(select(_d.source).distinct().where(_OF_MEMORY, _d.source > 0))
 _REWRITE = Statement(update(decision).where(_d.id == bindparam("of")).values(body=bindparam("new_body")))
 _ERASE_ONE = Statement(delete(decision).where(_d.id == bindparam("of")))
@@ -59,6 +63,11 @@ class Erased(NamedTuple):
 def read(c: Connection, key: int, after_id: int = 0) -> list[Decision]:
     """Return a memory's decisions after the one of ``after_id``, in the order in which they were made."""
     return [from_row(row) for row in c.all(_AFTER, key=key, after=after_id)]
+
+
+def read_standing(c: Connection, key: int) -> list[Decision]:
+    """Return a memory's decisions that stand by themselves, in the order in which they were made."""
+    return [from_row((*row, None, None)) for row in c.all(_STANDING, key=key)]
 
 
 def decide(
@@ -128,13 +137,12 @@ def erase(c: Connection, key: int, seqs: Sequence[int]) -> Erased:
     stated = {found for (found,) in c.all(_SOURCES, key=key)}.intersection(seqs)
     statements = sum(c.change(_ERASE_OF, key=key, source=source) for source in stated)
     decisions, gone = 0, set(seqs)
-    for number, kind, body in c.all(_STANDING, key=key):
-        content, witnesses = from_body(kind, body)
-        left = tuple(tuple(seq for seq in group if seq not in gone) for group in witnesses)
+    for standing in read_standing(c, key):
+        left = tuple(tuple(seq for seq in group if seq not in gone) for group in standing.witnesses)
         if not all(left):
-            decisions += c.change(_ERASE_ONE, of=number)
-        elif left != witnesses:
-            c.change(_REWRITE, of=number, new_body=to_columns(content, left)[1])
+            decisions += c.change(_ERASE_ONE, of=standing.id)
+        elif left != standing.witnesses:
+            c.change(_REWRITE, of=standing.id, new_body=to_columns(standing.content, left)[1])
     return Erased(statements, decisions)
 
 

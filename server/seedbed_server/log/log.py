@@ -162,9 +162,9 @@ class Log:
         """Return the namespaces that hold a memory, in byte order."""
         return await self._readers.run(queries.namespaces)
 
-    async def seqs(self, key: int, *, after_seq: int = 0) -> builtins.list[int]:
+    async def seqs(self, key: int, *, after_seq: int = 0, session: str = "") -> builtins.list[int]:
         """Return the seqs of the messages alive with a greater seq, in order."""
-        return await self._readers.run(lambda c: queries.seqs(c, key, after_seq))
+        return await self._readers.run(lambda c: queries.seqs(c, key, after_seq, session))
 
     async def alive(self, key: int, seqs: Sequence[int]) -> dict[int, str]:
         """Return the ids of the messages of these seqs that are alive; their bodies are not read."""
@@ -203,6 +203,10 @@ class Log:
         MessageNotFoundError where a name or a fact has no witness left.
         """
         return await self._writer.submit(lambda c: deciding.decide(c, namespace, name, made, seen))
+
+    async def standing(self, key: int) -> builtins.list[Decision]:
+        """Return the memory's decisions that stand by themselves: all but statements."""
+        return await self._readers.run(lambda c: deciding.read_standing(c, key))
 
     async def testify(self, witnesses: Mapping[int, Witnesses]) -> None:
         """Give decisions, by id, other witnesses."""

@@ -157,7 +157,8 @@ def _fact(i: str, said: Sequence[ClaimRow], held: tuple[Spell, ...]) -> Fact:
 
 def _moments(claim: ClaimRow) -> Iterator[tuple[tuple[str, ...], Moment]]:
     """What a claim starts and stops, and on which track."""
-    fact, at = claim_fact_id(claim), _begin(claim)
+    fact = claim_fact_id(claim)
+    at = begin(claim.predicate, claim.said_at, claim.valid_from, claim.valid_to)
     order = (at, 1, claim.said_at, claim.seq, claim.place)
     alone = (claim.subject_id, claim.predicate, claim.object_id)
     home: tuple[str, ...] = alone
@@ -189,13 +190,16 @@ def _moments(claim: ClaimRow) -> Iterator[tuple[tuple[str, ...], Moment]]:
 _POLARITY = ("is", "is not")
 
 
-def _begin(claim: ClaimRow) -> float:
-    """Since when a claim holds. "Used to" holds from the end of what it speaks of."""
-    if claim.predicate in ENDINGS and claim.valid_to is not None:
-        return claim.valid_to
-    if claim.valid_from is not None:
-        return claim.valid_from
-    return claim.said_at if claim.valid_to is None else min(claim.said_at, claim.valid_to)
+def begin(predicate: str, said_at: float | None, valid_from: float | None, valid_to: float | None) -> float:
+    """Since when a claim holds, in seconds since 1970. "Used to" holds from the end of what it speaks of.
+
+    One of ``said_at`` and ``valid_from`` is known.
+    """
+    if predicate in ENDINGS and valid_to is not None:
+        return valid_to
+    if valid_from is not None or said_at is None:
+        return valid_from or 0.0
+    return said_at if valid_to is None else min(said_at, valid_to)
 
 
 def _when_said(claim: ClaimRow) -> tuple[float, int, int]:

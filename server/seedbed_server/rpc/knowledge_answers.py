@@ -35,7 +35,7 @@ def triple(graph: MemoryGraph, fact: Fact, spell: Spell, ids: Mapping[int, str])
     """A fact in one of its spells; ``ids`` are those of its sources that are alive, by seq."""
     said = graph.spoken(fact)
     return pb.Triple(
-        id=fact.id,
+        id=graph.ids.said(fact.id)[0],
         subject_id=fact.subject_id,
         subject=said.subject,
         predicate=fact.predicate,

@@ -129,8 +129,7 @@ class MemoryServicer(MemoryServiceServicer):
         """Erase the messages of a session, or of the whole memory; the pin stays."""
         namespace, name = _address(request)
         session = checks.optional_identifier(request.session, "session")
-        _, cleared = await self.log.clear(namespace, name, session=session)
-        return pb.ClearResponse(messages_cleared=cleared)
+        return pb.ClearResponse(messages_cleared=await self.forgetting.clear(namespace, name, session=session))
 
     async def Recall(self, request: pb.RecallRequest, context: Context) -> pb.RecallResponse:
         """Return the ranked search behind the seed; fewer hits where they would not go into one answer."""
