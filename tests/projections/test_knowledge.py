@@ -1,13 +1,9 @@
-"""Entities, facts and the graph of them.
-
-The tagger here is a plain in-test one that reads "Maya | lives in | Berlin" out
-of a message, so that what is claimed can be placed exactly.
-"""
+"""Entities, facts and the graph of them."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from dataclasses import asdict
 from datetime import UTC, datetime
 from itertools import pairwise, product
@@ -20,7 +16,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from seedbed.messages import Message
-from seedbed_server.models.contract import Claim, Extraction, Span, Turn
 from seedbed_server.projections.aliases import Names
 from seedbed_server.projections.derived import Derived
 from seedbed_server.projections.entities import Entities
@@ -36,37 +31,8 @@ from seedbed_server.projections.rows import ClaimRow, Known, seconds
 from seedbed_server.projections.stated import Retractions
 from seedbed_server.projections.triples import resolve
 
+from .script import Script
 from .source import ListLog
-
-
-class Script:
-    """Reads "subject | [not] [maybe] predicate | object; …"; entities are the ends; "?" cannot be read."""
-
-    fingerprint = "script"
-
-    def __init__(self) -> None:
-        self.turns: list[Turn] = []
-
-    async def extract(self, turns: Sequence[Turn]) -> list[Extraction | None]:
-        self.turns += turns
-        return [self._read(turn) for turn in turns]
-
-    def _read(self, turn: Turn) -> Extraction | None:
-        if turn.text == "?":
-            return None
-        claims, spans = [], []
-        for statement in turn.text.split("; "):
-            parts = statement.split(" | ")
-            if len(parts) == 3:
-                words = parts[1].split()
-                negated, possible = "not" in words, "maybe" in words
-                predicate = " ".join(w for w in words if w not in ("not", "maybe"))
-                modality = "possible" if possible else "asserted"
-                claims.append(Claim(parts[0], predicate, parts[2], negated, modality, statement))
-            for name in parts[::2]:
-                at = turn.text.index(name)
-                spans.append(Span(name, "person" if name.startswith("M") else "location", at, at + len(name)))
-        return Extraction(tuple(spans), tuple(claims))
 
 
 class Room:
