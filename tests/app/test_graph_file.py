@@ -79,9 +79,7 @@ def test_the_page_holds_all_it_needs(memory: RemoteMemory, tmp_path: Path) -> No
     assert page.count("The Cytoscape Consortium") == 1
 
 
-def test_nothing_is_left_out_in_silence(
-    memory: RemoteMemory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_left_out_in_silence(memory: RemoteMemory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Files hold all facts, over all pages of the list; a page that holds fewer says how many it leaves out."""
     monkeypatch.setattr(memory, "triples", partial(memory.triples, page_size=1))
     assert write_graph(memory, tmp_path / "g.json", valid_at=None, known_at=None) == (3, 4, 0)

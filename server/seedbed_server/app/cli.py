@@ -186,6 +186,8 @@ def import_(
             err.print(f"[red]{file}[/red] cannot be read: {error.strerror}")
             raise typer.Exit(USAGE) from None
     out.print(f"{done.imported} imported, {done.skipped} were there already", highlight=False)
+    if done.decisions_imported or done.decisions_skipped:
+        out.print(f"{done.decisions_imported} decisions, {done.decisions_skipped} passed over", highlight=False)
 
 
 @app.command()
@@ -195,7 +197,7 @@ def export(
     memory: str,
     file: Annotated[Path, typer.Argument(help="Where to; - is standard output.")] = Path("-"),
 ) -> None:
-    """Export a memory's messages as JSON Lines, which ``import`` reads."""
+    """Export a memory's messages and decisions as JSON Lines, which ``import`` reads."""
     from seedbed_server.app.transfer import export_file
 
     with target.client() as client:

@@ -7,6 +7,7 @@ module per database for what only that database knows (``sqlite``). This is the
 only room that imports SQLAlchemy and Alembic.
 """
 
+from seedbed_server.log.carrying import Carried
 from seedbed_server.log.decisions import (
     MOST_WITNESSES,
     Content,
@@ -23,6 +24,7 @@ from seedbed_server.log.records import Appended, Erasure, Head, Imported, Memory
 __all__ = [
     "MOST_WITNESSES",
     "Appended",
+    "Carried",
     "Content",
     "Decision",
     "Erasure",

@@ -49,8 +49,14 @@ _SEEN = Statement(
     )
 )
 
-# What is decided, the seq of its source or 0, and its witnesses.
-Row = tuple[Content, int, Witnesses]
+
+class Row(NamedTuple):
+    """A decision to be stored; ``last_seq`` is None where the memory's newest message is meant."""
+
+    content: Content
+    source: int = 0
+    witnesses: Witnesses = ()
+    last_seq: int | None = None
 
 
 class Erased(NamedTuple):
@@ -85,8 +91,8 @@ def decide(
         return Done(False, None)
     wanted = {seq for _, witnesses in made for group in witnesses for seq in group}
     alive = queries.alive(c, place.key, sorted(wanted)).keys()
-    rows: list[Row] = [(content, 0, _among(alive, witnesses)) for content, witnesses in made]
-    if not all(group for _, _, witnesses in rows for group in witnesses):
+    rows = [Row(content, 0, _among(alive, witnesses)) for content, witnesses in made]
+    if not all(group for row in rows for group in row.witnesses):
         raise MessageNotFoundError
     append(c, place, rows)
     return Done(True, place.key)
@@ -118,7 +124,7 @@ def state(
         return Done(first, None)
     if len(found) < len(wanted):
         raise MessageNotFoundError
-    append(c, place, [(said, found[one][0], ()) for said, sources in statements for one in dict.fromkeys(sources)])
+    append(c, place, [Row(said, found[one][0]) for said, sources in statements for one in dict.fromkeys(sources)])
     if request_id:
         insert_all(c, request, [(place.key, request_id, place.recorded_at, seal, b"")])
     return Done(first, place.key)
@@ -151,12 +157,15 @@ def erase_all(c: Connection, key: int) -> int:
     return c.change(_ERASE_ALL, key=key)
 
 
-def append(c: Connection, place: Place, contents: Sequence[Row]) -> None:
+def append(c: Connection, place: Place, made: Sequence[Row]) -> None:
     """Store decisions at the end of a memory's log as it stands."""
     place.recorded_at = place.clock()
     save(c, [place])
-    made = [(to_columns(content, witnesses), source) for content, source, witnesses in contents]
-    rows = [(place.key, kind, place.last_seq, source, place.recorded_at, body) for (kind, body), source in made]
+    rows = []
+    for content, source, witnesses, last_seq in made:
+        kind, body = to_columns(content, witnesses)
+        last = place.last_seq if last_seq is None else last_seq
+        rows.append((place.key, kind, last, source, place.recorded_at, body))
     insert_all(c, decision, rows, _COLUMNS)
 
 

@@ -11,7 +11,8 @@ from datetime import datetime
 from seedbed.messages import Message
 from seedbed.variants import Variant
 from seedbed_server.errors import InvalidFieldError
-from seedbed_server.log import changes, deciding, queries, rows, storing
+from seedbed_server.log import carrying, changes, deciding, queries, rows, storing
+from seedbed_server.log.carrying import Carried
 from seedbed_server.log.database import Database, database
 from seedbed_server.log.decisions import Content, Decision, Statement, Witnesses, digest
 from seedbed_server.log.known import KnownRecords
@@ -124,15 +125,25 @@ class Log:
         return await self._writer.submit_with_others(storing.append_all, batch)
 
     async def import_messages(
-        self, namespace: str, name: str, messages: Sequence[Message], *, create: NewMemory | None = None
+        self,
+        namespace: str,
+        name: str,
+        messages: Sequence[Message],
+        decisions: Sequence[Carried] = (),
+        *,
+        create: NewMemory | None = None,
     ) -> Imported:
-        """Store messages that carry their sessions, but for those whose ids are stored already.
+        """Store messages that carry their sessions, and decisions, but for what is stored already; all or none.
 
         Raises InvalidFieldError (an id twice in the batch), MemoryNotFoundError.
         """
         drafts = rows.drafts(messages, None)
         at = address(namespace, name)
-        return await self._writer.submit(lambda c: storing.import_messages(c, at, drafts, create))
+        return await self._writer.submit(lambda c: storing.import_messages(c, at, drafts, decisions, create))
+
+    async def carried(self, key: int) -> builtins.list[Carried]:
+        """Return the memory's decisions as they are exported, in order."""
+        return await self._readers.run(lambda c: carrying.carried(c, key))
 
     async def read(
         self, key: int, *, after_seq: int = 0, limit: int, session: str = "", max_bytes: int | None = None
