@@ -300,13 +300,13 @@ def test_the_token_is_in_no_repr(shell: Shell, address: str) -> None:
 
 def test_the_deadline_holds(shell: Shell, address: str, scripted: Scripted) -> None:
     """A server that takes too long is not waited for."""
-    scripted.fail("Recall", Failure(delay=1.5))
+    scripted.fail("Recall", Failure(delay=4.0))
     memory = shell.client(address, timeout=0.3).memory("maya", Window())
     shell(memory.write(HELLO))
     began = time.monotonic()
     with pytest.raises(errors.DeadlineError) as late:
         shell(memory.recall("cats"))
-    assert time.monotonic() - began < 1.2
+    assert time.monotonic() - began < 3.5
     assert (late.value.code, late.value.stored) == ("DEADLINE_EXCEEDED", "unknown")
 
 
