@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import astuple, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from seedbed.messages import Message
 from seedbed.variants import Buffer
+from seedbed_server.errors import MemoryExistsError
 from seedbed_server.log import Log, MemoryRecord, NewMemory, Statement
 from seedbed_server.memories.correcting import Corrections
 from seedbed_server.memories.finding import Finding
@@ -87,9 +88,10 @@ def picture(graph: MemoryGraph) -> object:
 
 @asynccontextmanager
 async def desk(folder: Path) -> AsyncIterator[Desk]:
-    """Open one on an empty memory."""
+    """Open one; in an empty folder, on an empty memory."""
     log = await Log.open(f"sqlite:///{folder / 'log.db'}")
-    await log.create(*AT, NewMemory(Buffer(), ""))
+    with suppress(MemoryExistsError):
+        await log.create(*AT, NewMemory(Buffer(), ""))
     derived = await Derived.open(folder / "derived", [Knowledge.schema])
     knowledge = Knowledge(derived, Script())
     projector = Projector(log, derived, [knowledge])
