@@ -11,11 +11,16 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.memories.decider import name
 from tests.memories.deciding import Desk, desk, name_id, picture
 from tests.memories.test_deciding import bytes_of
 
-KILLS = 4
+# Starts a process for each kill.
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
+KILLS = 3
 ACKNOWLEDGED = 40  # calls between two kills
 
 Told = dict[str, dict[int, Any]]  # what was answered: the results, by number of the name
