@@ -19,7 +19,7 @@ from seedbed_server.errors import (
     PartUnavailableError,
     TripleNotFoundError,
 )
-from seedbed_server.log import Statement
+from seedbed_server.log import Carried, Merge, Split, Statement
 from seedbed_server.projections.identity import DECIDED
 from tests.memories.deciding import AT, START, Desk, desk, name_id, picture
 
@@ -165,6 +165,26 @@ async def test_forgotten_names_leave_no_digest_in_decisions(room: Desk, tmp_path
     assert [one for one in gone if one.encode() in held] == []
     await room.forget(third)
     assert await room.log.decisions((await room.record()).key) == []
+
+
+async def test_what_an_import_brings_does_not_stop_a_forget(room: Desk) -> None:
+    """Decisions with no witnesses, or with too few of them: they get their own, and go with the last."""
+    first, second = await room.say("Kestrel | likes | rain", "Windhover | likes | wind")
+    pair = (name_id("Windhover"), name_id("Kestrel"))
+    given = [
+        Carried("a", Merge("x", *pair), "", "", ()),
+        Carried("b", Split("-".join(pair)), "", "", ((first,),)),
+        Carried("c", Statement("the", "like", "rain"), "", first, ()),
+        Carried("d", Merge("y", *pair), "", "", (("unknown",), (first,))),
+    ]
+    done = await room.log.import_messages(*AT, [], given)
+    assert (done.decisions_imported, done.decisions_skipped) == (3, 1)
+    assert "x" in (await room.graph()).identity.merges
+    assert len((await room.graph()).entities.by_id) == 4  # what no longer names anything is nobody
+    await room.forget(*await room.say("Merlin | likes | snow"))
+    assert len(await room.log.standing((await room.record()).key)) == 2
+    await room.forget(second)
+    assert await room.log.standing((await room.record()).key) == []
 
 
 async def test_a_merge_of_who_is_being_forgotten_is_refused(room: Desk) -> None:

@@ -26,7 +26,7 @@ async def call_witnesses(log: Log, graphs: Graphs, key: int, gone: AbstractSet[i
     with suppress(PartUnavailableError):
         for decision in await log.standing(key):
             names = _names(decision.content)
-            groups = decision.witnesses or ((),) * len(names)
+            groups = decision.witnesses if len(decision.witnesses) == len(names) else ((),) * len(names)
             if names and any(gone >= set(group) for group in groups):
                 found[decision.id] = tuple(
                     [

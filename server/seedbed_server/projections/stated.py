@@ -22,6 +22,8 @@ def stated_claims(decisions: Iterable[Decision]) -> list[ClaimRow]:
         if not isinstance(said, Statement) or decision.said_at is None:
             continue
         subject, object_ = canonical(said.subject), canonical(said.object)
+        if not (subject and object_):  # stated under rules that took it for a name
+            continue
         row = ClaimRow(
             *(0, decision.source, STATED + decision.id),
             *(entity_id(subject), said.subject, "other"),
