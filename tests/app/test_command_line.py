@@ -157,6 +157,28 @@ def test_export_then_import_gives_the_same(run: Run, tmp_path: Path, address: st
     assert len(kept[0]) == 2
 
 
+def test_decisions_are_exported_and_imported(run: Run, tmp_path: Path, address: str) -> None:
+    """With the messages, once; a line that is no decision is refused by its number; old files have none."""
+    with Client(address) as client:
+        memory = client.memory("decided")
+        memory.write([Message("user", ("Hm.",), id="m")])
+        memory.add_triples([Statement("Kestrel", "like", "rain", ("m",)), Statement("Hobby", "like", "wind", ("m",))])
+    file = tmp_path / "out.jsonl"
+    run("export", "decided", str(file))
+    assert [*map(list, map(json.loads, file.read_text().splitlines()))][1:] == [["decision"], ["decision"]]
+    imported = "1 imported, 0 were there already\n2 decisions, 0 passed over\n"
+    assert run("import", "redecided", str(file)).stdout == imported
+    assert run("import", "redecided", str(file)).stdout.endswith("0 decisions, 2 passed over\n")
+    with Client(address) as client:
+        assert {t.object for t in client.memory("redecided").triples()} == {"rain", "wind"}
+    cut = run("graph", "redecided", "--out", str(tmp_path / "g.json"), "--limit", "1")
+    assert "1 older facts are left out" in cut.stderr
+    file.write_text('{"decision": {"id": 7, "nothing": 1}}\n')
+    refused = run("import", "redecided", str(file))
+    assert refused.exit_code == 2
+    assert "line 1" in refused.stderr
+
+
 def test_the_graph_goes_into_a_file_of_the_kind_named(run: Run, tmp_path: Path, address: str) -> None:
     """As of a day too; a file of another kind, or one that cannot be written, is refused."""
     with Client(address) as client:
@@ -165,7 +187,9 @@ def test_the_graph_goes_into_a_file_of_the_kind_named(run: Run, tmp_path: Path, 
         said = Statement("Kestrel", "like", "rain", ("m",), valid_from=datetime(2026, 5, 1, tzinfo=UTC))
         memory.add_triples([said])
     file = tmp_path / "graph.json"
-    assert "2 entities, 1 facts" in run("graph", "graphed", "--out", str(file)).stdout
+    whole = run("graph", "graphed", "--out", str(file))
+    assert "2 entities, 1 facts" in whole.stdout
+    assert "left out" not in whole.stderr
     assert [edge["predicate"] for edge in json.loads(file.read_text())["edges"]] == ["like"]
     assert run("graph", "graphed", "--out", str(file), "--valid-at", "2026-04-30").exit_code == 0
     assert json.loads(file.read_text())["edges"] == []

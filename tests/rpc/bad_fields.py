@@ -12,6 +12,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from seedbed.v1 import admin_service_pb2 as admin
 from seedbed.v1 import knowledge_service_pb2 as know
 from seedbed.v1 import memory_service_pb2 as pb
+from seedbed.v1.decision_pb2 import DecidedMerge, DecidedRetraction, DecidedSplit, Decision, DecisionWitnesses
 from seedbed.v1.message_pb2 import AsOf, ContentPart, Media, Message, MetadataList, MetadataValue, ToolCall
 from seedbed.v1.variant_pb2 import (
     BufferVariant,
@@ -282,6 +283,33 @@ def statement_cases() -> Iterator[Case]:
     yield Case("AddTriples", "triples", LARGE, {"triples": [stated()] * 1001})
 
 
+def decided(**fields: Any) -> Decision:
+    """A decision as an import brings it, acceptable but for what a case changes."""
+    good: dict[str, Any] = {"id": "some-decision", "split": DecidedSplit(merge_id="some-merge")}
+    return Decision(**(good | fields))
+
+
+def decision_cases() -> Iterator[Case]:
+    """Decisions of an import that are wrong; the wrong one is the second."""
+    merge = {"merge_id": "some-merge", "into_entity_id": "someone", "from_entity_id": "someone else"}
+    wrong: list[tuple[str, str, Decision]] = [
+        *((".id", INVALID, decided(id=bad)) for bad in ("", *BAD_IDS)),
+        *((".after_message_id", INVALID, decided(after_message_id=bad)) for bad in BAD_IDS),
+        ("", INVALID, Decision(id="some-decision")),
+        (".statement.subject", INVALID, decided(statement=stated(subject="the"))),
+        (".statement.source_ids", INVALID, decided(statement=stated(source_ids=[]))),
+        (".statement.source_ids", INVALID, decided(statement=stated(source_ids=["one", "other"]))),
+        *((f".merge.{one}", INVALID, decided(merge=DecidedMerge(**(merge | {one: ""})))) for one in merge),
+        (".split.merge_id", INVALID, decided(split=DecidedSplit())),
+        (".retraction.triple_ids", INVALID, decided(retraction=DecidedRetraction())),
+        (".retraction.triple_ids[0]", INVALID, decided(retraction=DecidedRetraction(triple_ids=[""]))),
+        (".witnesses[0].message_ids[0]", INVALID, decided(witnesses=[DecisionWitnesses(message_ids=[""])])),
+    ]
+    for below, reason, one in wrong:
+        yield Case("ImportMessages", f"decisions[1]{below}", reason, {"decisions": [decided(), one]})
+    yield Case("ImportMessages", "decisions", LARGE, {"decisions": [decided()] * 1001})
+
+
 NUMBERS: tuple[tuple[str, Any, tuple[str, ...]], ...] = (
     ("window", WindowVariant, ("n",)),
     ("token_buffer", TokenBufferVariant, ("max_tokens",)),
@@ -319,4 +347,4 @@ def variant_cases() -> Iterator[Case]:
             yield Case(rpc, f"variant{below}", reason, {"variant": variant})
 
 
-CASES = [*identifier_cases(), *number_cases(), *batch_cases(), *statement_cases(), *variant_cases()]
+CASES = [*identifier_cases(), *number_cases(), *batch_cases(), *statement_cases(), *decision_cases(), *variant_cases()]

@@ -61,7 +61,7 @@ def written(proto: memory_pb2.WriteResponse) -> Written:
 
 def imported(proto: memory_pb2.ImportMessagesResponse) -> Imported:
     """What an import stored."""
-    return Imported(proto.imported, proto.skipped, proto.last_seq)
+    return Imported(proto.imported, proto.skipped, proto.last_seq, proto.decisions_imported, proto.decisions_skipped)
 
 
 def recall(proto: memory_pb2.RecallResponse) -> Recall:

@@ -35,11 +35,16 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """How many messages an import stored, and how many were there already."""
+    """How many messages an import stored, and how many were there already; and so of decisions.
+
+    Decisions that speak of messages which the memory lacks count as skipped.
+    """
 
     imported: int
     skipped: int
     last_seq: int
+    decisions_imported: int = 0
+    decisions_skipped: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,8 @@ def known_models(settings: Settings) -> tuple[Model, ...]:
 def needed_at_start(settings: Settings) -> list[Model]:
     """Return the models that have to be here before anything is touched; on a fresh directory also the encoder.
 
-    Which encoder another directory needs is known when its log is open. Raises SettingsError.
+    Which encoder another directory needs is known when its log is open; without its files the server runs degraded, and
+    GetStatus says so. Raises SettingsError.
     """
     encoder = chosen_encoder(known_models(settings), settings)
     fresh = not (settings.data_dir / LOG_FILE).exists()

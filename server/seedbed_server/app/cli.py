@@ -214,6 +214,8 @@ def import_(
             err.print(f"[red]{file}[/red] cannot be read: {error.strerror}")
             raise typer.Exit(USAGE) from None
     out.print(f"{done.imported} imported, {done.skipped} were there already", highlight=False)
+    if done.decisions_imported or done.decisions_skipped:
+        out.print(f"{done.decisions_imported} decisions, {done.decisions_skipped} passed over", highlight=False)
 
 
 @app.command()
@@ -223,7 +225,7 @@ def export(
     memory: str,
     file: Annotated[Path, typer.Argument(help="Where to; - is standard output.")] = Path("-"),
 ) -> None:
-    """Export a memory's messages as JSON Lines, which ``import`` reads."""
+    """Export a memory's messages and decisions as JSON Lines, which ``import`` reads."""
     from seedbed_server.app.transfer import export_file
 
     with target.client() as client:
@@ -264,7 +266,9 @@ def graph(
     file: Annotated[Path, typer.Option("--out", help="FILE.graphml, FILE.json (node-link), or FILE.html to look at.")],
     valid_at: Annotated[datetime | None, typer.Option(formats=_TIMES, help="Facts that held then (UTC).")] = None,
     known_at: Annotated[datetime | None, typer.Option(formats=_TIMES, help="What was recorded by then (UTC).")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="The most facts, newest first.")] = 2000,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="The most facts, newest first: all, but on a page 2,000.")
+    ] = None,
 ) -> None:
     """Export a memory's graph of facts, as files that networkx reads, or as a page on its own."""
     from seedbed_server.app.graph_file import FORMATS, write_graph
@@ -274,13 +278,15 @@ def graph(
         raise typer.Exit(USAGE)
     with target.client() as client:
         try:
-            entities, facts = write_graph(
+            written = write_graph(
                 client.memory(memory), file, valid_at=_utc(valid_at), known_at=_utc(known_at), limit=limit
             )
         except OSError as error:
             err.print(f"[red]{file}[/red] cannot be written: {error.strerror}")
             raise typer.Exit(USAGE) from None
-    out.print(f"{entities} entities, {facts} facts: {file}", highlight=False, markup=False)
+    out.print(f"{written.entities} entities, {written.facts} facts: {file}", highlight=False, markup=False)
+    if written.left_out:
+        err.print(f"{written.left_out} older facts are left out; --limit takes more", highlight=False, markup=False)
 
 
 def _utc(time: datetime | None) -> datetime | None:

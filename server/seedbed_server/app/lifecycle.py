@@ -21,7 +21,7 @@ import faulthandler
 import logging
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from functools import partial
@@ -38,11 +38,11 @@ from seedbed_server.log.sqlite import sqlite_url
 from seedbed_server.memories import Forgetting, Seeder
 from seedbed_server.memories.correcting import Corrections
 from seedbed_server.memories.custom import CustomPart, registered
+from seedbed_server.memories.finding import Finding
 from seedbed_server.memories.knowledge import KnowledgePart
 from seedbed_server.memories.living import Living
 from seedbed_server.memories.summaries import SummaryPart
 from seedbed_server.memories.vector import VectorPart
-from seedbed_server.models import weights
 from seedbed_server.models.encoder import Encoder
 from seedbed_server.models.llm import Llm
 from seedbed_server.models.manifest import Model
@@ -60,7 +60,7 @@ from seedbed_server.projections.vectors import Vectors
 from seedbed_server.recall import HotMemories, Lens, QueryVectors, Recall
 from seedbed_server.recall.reembedding import IN_USE, Reembedding
 from seedbed_server.recall_log import RecallLog
-from seedbed_server.rpc.admin_servicer import AdminServicer
+from seedbed_server.rpc.admin_servicer import AdminServicer, Part
 from seedbed_server.rpc.guards import Draining, Guards, chain
 from seedbed_server.rpc.knowledge_servicer import KnowledgeServicer
 from seedbed_server.rpc.memory_servicer import MemoryServicer
@@ -107,7 +107,6 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
         make = partial(_space, settings, derived)
         decided = await truth.settings()
         model = chosen_encoder(models, settings, decided.get(IN_USE, ""))
-        await asyncio.to_thread(weights.require, weights_dir, [model])
         space = make(model)
         tagger = Tagger(weights_dir, threads=settings.worker_threads)
         stack.push_async_callback(tagger.child.stop)
@@ -141,6 +140,7 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
         stack.push_async_callback(reembedding.halt)
 
         graphs = Graphs(knowledge, truth, lambda key: projector.applied(key)["entities"])
+        finding = Finding(truth, graphs, projector)
         seeder = Seeder(
             truth,
             VectorPart(recall),
@@ -148,19 +148,18 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
             SummaryPart(summaries),
             CustomPart(registered()),
         )
-        parts = (tagger.child, recall_log) if recall_log.kept else (tagger.child,)
         servicers = (
             MemoryServicer(
                 truth,
                 recall,
                 seeder,
-                Forgetting(truth, projector, derived, recall_log),
+                Forgetting(truth, graphs, projector, derived, recall_log),
                 recall_log,
                 DEFAULT_VARIANT,
                 page_bytes=min(PAGE_BYTES, most_bytes * 3 // 4),
             ),
-            KnowledgeServicer(truth, knowledge, graphs, Corrections(truth, graphs)),
-            AdminServicer(truth, projector, parts, reembedding, datetime.now(UTC)),
+            KnowledgeServicer(truth, knowledge, graphs, finding, Corrections(truth, graphs, finding)),
+            AdminServicer(truth, projector, _parts(tagger, recall_log), reembedding, datetime.now(UTC)),
         )
         await server.start(servicers)
 
@@ -172,6 +171,10 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
         await reembedding.start()
         await tagger.child.start()
         yield server
+
+
+def _parts(tagger: Tagger, recall_log: RecallLog) -> Sequence[Part]:
+    return (tagger.child, recall_log) if recall_log.kept else (tagger.child,)
 
 
 async def _recall_log(settings: Settings, truth: Log, stack: AsyncExitStack) -> RecallLog:

@@ -52,8 +52,9 @@ _ERASURES = Statement(
 )
 _NEWEST_ERASURE = Statement(select(func.max(erasure.c.id)))
 _LAST_SEQ = Statement(select(head.c.last_seq).where(head.c.memory_key == bindparam("key")))
-_SEQS = Statement(select(_m.seq).where(_m.memory_key == bindparam("key"), _m.seq > bindparam("after")).order_by(_m.seq))
 _OF_SESSION = _m.session == bindparam("session")
+_AFTER = select(_m.seq).where(_m.memory_key == bindparam("key"), _m.seq > bindparam("after")).order_by(_m.seq)
+_SEQS, _SESSION_SEQS = Statement(_AFTER), Statement(_AFTER.where(_OF_SESSION))
 _PAGE = _MESSAGE.where(_m.seq > bindparam("after")).order_by(_m.seq).limit(bindparam("limit"))
 _READ, _READ_SESSION = Statement(_PAGE), Statement(_PAGE.where(_OF_SESSION))
 _END = _MESSAGE.where(_m.seq <= bindparam("upto")).order_by(_m.seq.desc()).limit(bindparam("limit"))
@@ -186,9 +187,10 @@ def namespaces(c: Connection) -> list[str]:
     return [found.decode() for (found,) in c.all(_NAMESPACES)]
 
 
-def seqs(c: Connection, key: int, after_seq: int) -> list[int]:
-    """Return the seqs of the messages alive after ``after_seq``, in order."""
-    return [seq for (seq,) in c.all(_SEQS, key=key, after=after_seq)]
+def seqs(c: Connection, key: int, after_seq: int, session: str = "") -> list[int]:
+    """Return the seqs of the messages alive after ``after_seq``, in order; of one session, if it is named."""
+    own = {"session": rows.exact(session, "session")} if session else {}
+    return [seq for (seq,) in c.all(_SESSION_SEQS if session else _SEQS, key=key, after=after_seq, **own)]
 
 
 def alive(c: Connection, key: int, seqs: Sequence[int]) -> dict[int, str]:

@@ -16,7 +16,7 @@ from seedbed_server.models.contract import Passage
 from seedbed_server.models.llm import Llm, field_of
 from seedbed_server.projections import textrank
 from seedbed_server.projections.calendar import day
-from seedbed_server.projections.knowledge import speaker
+from seedbed_server.projections.rows import speaker
 from seedbed_server.projections.vectors import Encoder
 
 MAX_TOKENS = 400
