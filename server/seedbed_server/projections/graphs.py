@@ -68,7 +68,11 @@ class Graphs:
         async with lock:
             kept = self._kept.get(key)
             current = None if kept is None else await self._grown(key, kept, decided)
-            self._kept[key] = current = current or await self._loaded(key, decided)
+            if current is None:
+                current = await self._loaded(key, decided)
+                if kept is not None and self._was_set_back(key, kept, current):
+                    current = kept
+            self._kept[key] = current
             self._kept.move_to_end(key)
             self._trim()
         return current.graph
@@ -128,6 +132,11 @@ class Graphs:
         # Off the event loop, hence not in a graph that somebody may be reading.
         graph = await asyncio.to_thread(made_of, known, decisions)
         return _Kept(graph, rewritten, erased, decisions[-1].id if decisions else decided)
+
+    def _was_set_back(self, key: int, kept: _Kept, loaded: _Kept) -> bool:
+        """Whether the rows were set back while they were loaded, and what was kept says all that may be said."""
+        behind = loaded.graph.applied_seq < kept.graph.applied_seq and loaded.decided <= kept.decided
+        return behind and kept.erased == self._knowledge.erased(key)
 
     async def _grown(self, key: int, kept: _Kept, decided: int) -> _Kept | None:
         """What is kept, brought up to date; None where that needs a new graph."""
