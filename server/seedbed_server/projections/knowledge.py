@@ -4,7 +4,8 @@ One reading by the tagger serves both, so they share one cursor and are reported
 under two names. Only what each message itself says is stored, one row per
 mention and per claim; entities, facts and which fact supersedes which are
 worked out when read. So an erasure deletes rows and leaves nothing behind, and
-order of arrival does not matter.
+order of arrival does not matter. Rows that count only where the memory knows a
+name are stored too; `believing` says which of them do.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from enum import IntEnum
 from typing import NamedTuple, Protocol
 
 from seedbed.messages import Message
@@ -22,7 +24,7 @@ from seedbed_server.projections.contract import Batch, Prepared, Projection
 from seedbed_server.projections.derived import Derived
 from seedbed_server.projections.names import canonical, entity_id
 
-RULES = "knowledge-3"
+RULES = "knowledge-4"
 UNPLACED = -1  # start and end of a mention that is not in the text: the speaker's own name
 EARLIEST = datetime(1, 1, 1, tzinfo=UTC).timestamp()
 LATEST = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp()
@@ -42,8 +44,20 @@ class Tagger(Protocol):
         ...
 
 
+class Standing(IntEnum):
+    """Whether a word of a message is a name.
+
+    A supposed one is where a certain one with the same form stands anywhere in
+    the memory; one that was read is, but certain only where it is written as a name.
+    """
+
+    SUPPOSED = 0
+    READ = 1
+    CERTAIN = 2
+
+
 class MentionRow(NamedTuple):
-    """A name in a message. ``said_at`` is in seconds since 1970."""
+    """A name in a message. ``said_at`` is in seconds since 1970, ``standing`` one of `Standing`."""
 
     key: int
     seq: int
@@ -54,12 +68,14 @@ class MentionRow(NamedTuple):
     type: str
     text: str
     said_at: float
+    standing: int = Standing.READ
 
 
 class ClaimRow(NamedTuple):
     """A claim in a message; ``place`` is its number there. Times are in seconds since 1970.
 
     Without ``valid_from`` it holds from ``said_at``; without ``valid_to`` it is open.
+    It was said if all names are known whose ids, divided by spaces, it ``rests_on``.
     """
 
     key: int
@@ -79,6 +95,7 @@ class ClaimRow(NamedTuple):
     recorded_at: float
     valid_from: float | None = None
     valid_to: float | None = None
+    rests_on: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,15 +124,17 @@ class Knowledge(Projection[Reading]):
     CREATE TABLE IF NOT EXISTS mention (
         key INTEGER NOT NULL, seq INTEGER NOT NULL, start INTEGER NOT NULL, end INTEGER NOT NULL,
         entity_id TEXT NOT NULL, form TEXT NOT NULL, type TEXT NOT NULL, text TEXT NOT NULL, said_at REAL NOT NULL,
+        standing INTEGER NOT NULL,
         PRIMARY KEY (key, seq, start, entity_id)
     ) WITHOUT ROWID;
-    CREATE INDEX IF NOT EXISTS mention_entity ON mention (key, entity_id, seq);
+    CREATE INDEX IF NOT EXISTS mention_entity ON mention (key, entity_id, seq, standing);
     CREATE TABLE IF NOT EXISTS claim (
         key INTEGER NOT NULL, seq INTEGER NOT NULL, place INTEGER NOT NULL,
         subject_id TEXT NOT NULL, subject TEXT NOT NULL, subject_type TEXT NOT NULL, predicate TEXT NOT NULL,
         object_id TEXT NOT NULL, object TEXT NOT NULL, object_type TEXT NOT NULL,
         negated INTEGER NOT NULL, modality TEXT NOT NULL, surface TEXT NOT NULL,
         said_at REAL NOT NULL, recorded_at REAL NOT NULL, valid_from REAL, valid_to REAL,
+        rests_on TEXT NOT NULL,
         PRIMARY KEY (key, seq, place)
     ) WITHOUT ROWID;
     """
@@ -188,14 +207,23 @@ class Knowledge(Projection[Reading]):
         return await self._derived.read(lambda db: _load(db, key, after_seq))
 
     async def mentions_of(self, key: int, names: Sequence[str], limit: int = 100) -> list[MentionRow]:
-        """Return the newest mentions, newest first, under any of these ids of names."""
-        query = "SELECT * FROM mention WHERE key = ? AND entity_id = ? AND start >= 0 ORDER BY seq DESC, start LIMIT ?"
+        """Return the newest mentions that count, newest first, under any of these ids of names."""
+        query = (
+            "SELECT * FROM mention WHERE key = ? AND entity_id = ? AND start >= 0 AND standing >= ? "
+            "ORDER BY seq DESC, start LIMIT ?"
+        )
 
         def newest(db: sqlite3.Connection) -> list[MentionRow]:
-            return [MentionRow(*row) for name in names for row in db.execute(query, (key, name, limit))]
+            least = {name: Standing.SUPPOSED if _is_known(db, key, name) else Standing.READ for name in names}
+            return [MentionRow(*row) for name in names for row in db.execute(query, (key, name, least[name], limit))]
 
         rows = await self._derived.read(newest)
         return sorted(rows, key=lambda row: (-row.seq, row.start))[:limit]
+
+
+def _is_known(db: sqlite3.Connection, key: int, name: str) -> bool:
+    query = "SELECT 1 FROM mention WHERE key = ? AND entity_id = ? AND standing = ? LIMIT 1"
+    return db.execute(query, (key, name, Standing.CERTAIN)).fetchone() is not None
 
 
 def _load(db: sqlite3.Connection, key: int, after_seq: int) -> Known:
@@ -240,16 +268,19 @@ def _mentions(key: int, message: Message, extraction: Extraction | None) -> Iter
     form = canonical(message.name)
     if form:
         here = (UNPLACED, UNPLACED, entity_id(form), form, "person", message.name)
-        yield MentionRow(key, message.seq, *here, said_at)
-    for span in extraction.entities if extraction else ():
+        yield MentionRow(key, message.seq, *here, said_at, Standing.CERTAIN)
+    if extraction is None:
+        return
+    sure = ((span, Standing.CERTAIN if span.certain else Standing.READ) for span in extraction.entities)
+    for span, standing in (*sure, *((span, Standing.SUPPOSED) for span in extraction.supposed)):
         form = canonical(span.text)
         if form and span.type != "date":
             place = (span.start, span.end, entity_id(form), form, span.type, span.text)
-            yield MentionRow(key, message.seq, *place, said_at)
+            yield MentionRow(key, message.seq, *place, said_at, standing)
 
 
 def _claims(key: int, message: Message, extraction: Extraction | None) -> Iterator[ClaimRow]:
-    for place, claim in enumerate(extraction.claims if extraction else ()):
+    for place, claim in enumerate((*extraction.claims, *extraction.supposing) if extraction else ()):
         subject, object_ = canonical(claim.subject), canonical(claim.object)
         # What an assistant offers to do is said in passing, many times a day, and tells nothing of anybody's life.
         offer = message.role == "assistant" and claim.modality != "asserted" and claim.subject == speaker(message)
@@ -261,7 +292,9 @@ def _claims(key: int, message: Message, extraction: Extraction | None) -> Iterat
                 *(entity_id(object_), claim.object, claim.object_type or "other"),
                 *(int(claim.negated), claim.modality, claim.surface),
                 *(seconds(message.time), seconds(message.recorded_at)),
-                *(seconds(time) if time else None for time in (claim.valid_from, claim.valid_to)),
+                seconds(claim.valid_from) if claim.valid_from else None,
+                seconds(claim.valid_to) if claim.valid_to else None,
+                " ".join(entity_id(canonical(name)) for name in claim.rests_on),
             )
 
 
