@@ -27,6 +27,10 @@ SHORTEST = 2
 LIMIT = 20
 """Words of one piece that are handed on."""
 
+_MONTHS = {"april", "june", "may"}
+_STOPPED = {"will", "may"}
+"""Months and stop words that are given as names."""
+
 _ACTING = {"nsubj", "nsubjpass", "poss"}
 _PLACES = {"nsubj", "nsubjpass", "dobj", "pobj", "poss", "conj", "appos", "dative", "attr"}
 
@@ -37,7 +41,7 @@ _DOING = {
     "loves", "loved", "likes", "liked", "hates", "hated", "married", "visited", "visits", "cooked", "invited",
     "adopted", "bought", "studies", "teaches", "plays", "speaks", "met",
 }  # fmt: skip
-_OPENING = {"CC", "IN", ",", ".", ":", "UH", "VBP", "VBZ", "VBD", "WRB", "_SP", "-LRB-"}
+_OPENING = {"CC", "IN", ",", ".", ":", "UH", "VBP", "VBZ", "VBD", "RB", "WRB", "_SP", "-LRB-"}
 
 # Whom one of these leads to is somebody, unless it leads to a noun behind the word: "called bill collectors".
 _ADDRESSING = {
@@ -90,7 +94,9 @@ def _may_name(token: Token) -> bool:
         return False
     if not is_word(token):
         return token.tag_ in {"NN", "NNP"} and token.dep_ in _PLACES and _is_bare(token)
-    if relation(word) is not None or word in TIME_NOUNS - {"april", "june", "may"}:
+    if relation(word) is not None or (word in TIME_NOUNS and word not in _MONTHS):
+        return False
+    if token.is_stop and word not in _STOPPED:
         return False
     return (token.tag_ == "NNP" and _is_bare(token)) or any(_evidence(token))
 
