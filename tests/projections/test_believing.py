@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 
 import pytest
@@ -43,7 +43,7 @@ def supposing(room: Room) -> Room:
 
 
 @pytest.fixture
-async def room(tmp_path_factory: pytest.TempPathFactory):  # type: ignore[no-untyped-def]  # noqa: ANN201
+async def room(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Room]:
     made = supposing(Room(tmp_path_factory.mktemp("room")))
     await made.open()
     yield made

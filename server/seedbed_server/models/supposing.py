@@ -109,7 +109,9 @@ def _evidence(token: Token) -> Iterator[bool]:
     """Whether a word of the dictionary stands where only people do."""
     doc, at = token.doc, token.i
     behind = doc[at + 1] if at + 1 < len(doc) else None
-    yield (behind is not None and behind.text in _DOING and (at == 0 or doc[at - 1].tag_ in _OPENING))
+    # No auxiliary stands before "called", so "will called" is somebody wherever it stands.
+    opens = at == 0 or doc[at - 1].tag_ in _OPENING or token.tag_ == "MD"
+    yield behind is not None and behind.text in _DOING and opens
     alone = behind is None or not behind.tag_.startswith(_GOES_ON)
     yield at > 0 and alone and doc[at - 1].lower_ in _ADDRESSING and doc[at - 1].tag_.startswith("VB")
     yield at > 1 and alone and doc[at - 2].lower_ in _TALKING.get(doc[at - 1].text, ())
