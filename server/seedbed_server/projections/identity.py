@@ -54,29 +54,41 @@ class Identity:
 
     def _merge(self, decisions: Iterable[Decision]) -> None:
         decided: dict[str, Merged] = {}
-        kept_apart: set[str] = set()
+        apart: list[tuple[str, str]] = []
         for decision in decisions:
             match decision.content:
                 case Merge(merge_id, into, from_):
                     decided[merge_id] = Merged(merge_id, from_, into, DECIDED, decision.recorded_at.timestamp())
                 case Split(merge_id):
-                    decided.pop(merge_id, None)
-                    kept_apart.add(merge_id)
+                    undone = decided.pop(merge_id, None)
+                    apart.append((undone.from_id, undone.into_id) if undone else alias_ends(merge_id))
                 case _:
                     pass
-        implied = [
-            Merged(merge_id, alias.from_id, alias.into_id, alias.reason, None)
-            for alias in self.evident.values()
-            if (merge_id := alias_id(alias)) not in kept_apart
-        ]
-        for merged in (*decided.values(), *implied):
-            from_, into = self.of(merged.from_id), self.of(merged.into_id)
-            # Two that are one already, by another way, need no second merge. What a user merged goes before evidence.
-            if from_ != into and (merged.since is not None or from_ == merged.from_id):
-                self._root[from_] = into
-                self.merges[merged.merge_id] = merged
+        for merged in decided.values():
+            self._join(merged)
+        for alias in self.evident.values():
+            # What a user merged goes before evidence; and what a user split is not joined again, by whatever names.
+            if self.of(alias.from_id) == alias.from_id and not self._joins(apart, alias):
+                self._join(Merged(alias_id(alias), alias.from_id, alias.into_id, alias.reason, None))
+
+    def _join(self, merged: Merged) -> None:
+        from_, into = self.of(merged.from_id), self.of(merged.into_id)
+        if from_ != into:  # two that are one already, by another way, need no second merge
+            self._root[from_] = into
+            self.merges[merged.merge_id] = merged
+
+    def _joins(self, apart: Iterable[tuple[str, str]], alias: Alias) -> bool:
+        """Whether an alias would join two names that are kept apart."""
+        ends = {self.of(alias.from_id), self.of(alias.into_id)}
+        return any({self.of(one), self.of(other)} == ends for one, other in apart)
 
 
 def alias_id(alias: Alias) -> str:
     """The id under which an evident alias can be split."""
     return f"{alias.from_id}-{alias.into_id}"
+
+
+def alias_ends(merge_id: str) -> tuple[str, str]:
+    """The two names of an `alias_id`."""
+    from_id, _, into_id = merge_id.partition("-")
+    return from_id, into_id
