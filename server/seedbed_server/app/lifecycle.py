@@ -39,6 +39,7 @@ from seedbed_server.memories.summaries import SummaryPart
 from seedbed_server.memories.vector import VectorPart
 from seedbed_server.models.encoder import Encoder
 from seedbed_server.models.llm import Llm
+from seedbed_server.models.llm_tagger import TRY_SECONDS, LlmTagger
 from seedbed_server.models.manifest import models
 from seedbed_server.models.tagger import Tagger
 from seedbed_server.projections.analysis import is_blank
@@ -106,7 +107,8 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
         stack.push_async_callback(derived.close)
         lexical = Lexical(derived)
         vectors = Vectors(derived, encoder, index)
-        knowledge = Knowledge(derived, tagger)
+        reader = _reader(settings, tagger, stack)
+        knowledge = Knowledge(derived, tagger if reader is None else reader)
         summaries = Summaries(derived, truth, await _summariser(settings, encoder, stack), indexable=_indexable)
         projector = Projector(truth, derived, (lexical, vectors, knowledge, summaries), is_echo=_is_echo)
         truth.on_change.append(projector.changed)
@@ -141,7 +143,13 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
                 page_bytes=min(PAGE_BYTES, most_bytes * 3 // 4),
             ),
             KnowledgeServicer(truth, knowledge, graphs, Corrections(truth, graphs)),
-            AdminServicer(truth, projector, children, models(), datetime.now(UTC)),
+            AdminServicer(
+                truth,
+                projector,
+                (*children, *([] if reader is None else [reader])),
+                models(),
+                datetime.now(UTC),
+            ),
         )
         await server.start(servicers)
 
@@ -186,6 +194,16 @@ async def _summariser(settings: Settings, encoder: Encoder, stack: AsyncExitStac
     llm = Llm(settings.llm_url, settings.llm_model, api_key=settings.llm_api_key)
     stack.push_async_callback(llm.close)
     return Abstractive(llm, cut)
+
+
+def _reader(settings: Settings, tagger: Tagger, stack: AsyncExitStack) -> LlmTagger | None:
+    """A language model that reads messages, with the tagger behind it, where that is set."""
+    if not settings.llm_extraction_calls:
+        return None
+    llm = Llm(settings.llm_url, settings.llm_model, api_key=settings.llm_api_key, timeout=TRY_SECONDS)
+    reader = LlmTagger(llm, tagger, calls=settings.llm_extraction_calls)
+    stack.push_async_callback(reader.close)
+    return reader
 
 
 def _tls(settings: Settings) -> Tls | None:

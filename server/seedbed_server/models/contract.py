@@ -17,6 +17,8 @@ ENTITY_TYPES = ("person", "location", "organisation", "work", "product", "event"
 MODALITIES = ("asserted", "planned", "possible")
 """How a claim is meant: as a fact, as an intention, or as something that may be."""
 
+SURFACE_LIMIT = 300
+"""Code points of the longest surface of a claim."""
 
 RULES = "extraction-6"
 """Version of the rules that read a parse: part of a fingerprint, so raise it when other claims come out."""
