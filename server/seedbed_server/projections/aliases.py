@@ -83,7 +83,7 @@ class Names:
             self._seen(claim.subject_id, claim.subject, claim.subject_type)
             self._seen(claim.object_id, claim.object, claim.object_type)
             tie = (claim.subject_id, claim.object_id)
-            if any(map(self._matters, self._evidence.add_claim(claim))):
+            if any(map(self._matters, self._evidence.add_claim(claim))) or not self._paired.isdisjoint(tie):
                 self._evident = None
             if claim.predicate == "be called" and claim.modality == "asserted" and not claim.negated:
                 self._called[tie] = max(self._called.get(tie, NEVER), (claim.said_at, claim.seq, claim.place))
