@@ -97,6 +97,7 @@ def test_write_then_read_seed_and_recall(run: Run) -> None:
     hits = run("recall", "maya", "Oslo", "--explain")
     assert "Maya: I live in Oslo." in hits.stdout
     assert "lexical" in hits.stdout
+    assert "(#0)" not in hits.stdout  # legs that found nothing are not shown
 
 
 def test_status_tells_what_runs(run: Run) -> None:
@@ -404,3 +405,8 @@ def test_recall_is_evaluated(run: Run, tmp_path: Path) -> None:
     assert answers.keys() == {question["id"] for question in asked}
     found = [set(question["evidence"]) <= set(answers[question["id"]]["hits"][:5]) for question in asked]
     assert sum(found) > 0.9 * len(found)
+    for _ in range(4):
+        run("write", "plain", "The weather is fine, and the tram was late again.")
+    nothing = run("recall", "plain", "How many moons does Neptune have?", "--k", "3")
+    assert nothing.stdout == ""
+    assert "nothing is about that; of 3 left out the best has " in nothing.stderr

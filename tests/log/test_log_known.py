@@ -50,16 +50,16 @@ async def test_looks_beside_writes_never_go_back(tmp_path: Path) -> None:
         for _ in range(150):
             answered = (await log.append("n", "m", "s", [Message.user("x")], create=NEW)).last_seq
 
-    async def look() -> None:
+    async def look(pause: float) -> None:
         while not writing.done():
             before = answered
             if before:
                 assert (await log.get("n", "m")).last_seq >= before
-            await asyncio.sleep(0)
+            await asyncio.sleep(pause)
 
     try:
         writing = asyncio.create_task(write())
-        await asyncio.gather(writing, *(look() for _ in range(4)))
+        await asyncio.gather(writing, *(look(pause) for pause in (0.0002, 0.0005, 0.001, 0.003)))
         assert (await log.get("n", "m")).last_seq == 150
     finally:
         await log.close()

@@ -113,3 +113,26 @@ async def test_what_an_answer_cannot_hold_is_refused(
         await both(log, transcript, part, None)
     served, whole = await both(log, transcript, part, 300)
     assert served.entries == whole.entries
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(transcript=sessions(), asked=st.lists(st.one_of(st.integers(0, 12), st.tuples(st.integers(0, 120))), max_size=5))
+async def test_parts_that_read_one_after_the_other_read_the_same(
+    log: Log, transcript: list[Message], asked: list[int | tuple[int]]
+) -> None:
+    """What is kept of an earlier part's reading changes nothing of what a later one gets."""
+    name = next(_names)
+    record = await log.create("", name, NewMemory(Window(5), PIN))
+    if transcript:
+        await log.append("", name, "default", transcript)
+        record = await log.get("", name)
+
+    def view() -> View:
+        return View(log, record, Ask("default"), record.last_seq, None)
+
+    async def read(one: View, what: int | tuple[int]) -> list[Message]:
+        part = Window(what) if isinstance(what, int) else TokenBuffer(*what)
+        return list((await show_recency(one, part)).shown.recent)
+
+    shared = view()
+    assert [await read(shared, what) for what in asked] == [await read(view(), what) for what in asked]

@@ -136,8 +136,11 @@ def recall(
         for hit in found.hits:
             out.print(f"{hit.score:.3f}  {_line(hit.message)}", highlight=False, markup=False, soft_wrap=True)
             if explain:
-                legs = "  ".join(f"{leg.leg} {leg.contribution:+.3f} (#{leg.rank})" for leg in hit.legs)
-                out.print(f"       {legs}", highlight=False, markup=False, style="dim")
+                legs = "  ".join(f"{leg.leg} {leg.contribution:+.3f} (#{leg.rank})" for leg in hit.legs if leg.rank)
+                out.print(f"       {legs}", highlight=False, markup=False, soft_wrap=True, style="dim")
+        if found.below_floor:
+            least = f"nothing is about that; of {found.below_floor} left out the best has {found.best_below_floor:.3f}"
+            err.print(least, highlight=False)
         if found.degraded:
             err.print(f"degraded: without {', '.join(found.degraded_legs)}", highlight=False)
 

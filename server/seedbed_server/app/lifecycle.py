@@ -35,6 +35,7 @@ from seedbed_server.memories import Forgetting, Seeder
 from seedbed_server.memories.correcting import Corrections
 from seedbed_server.memories.custom import CustomPart, registered
 from seedbed_server.memories.knowledge import KnowledgePart
+from seedbed_server.memories.living import Living
 from seedbed_server.memories.summaries import SummaryPart
 from seedbed_server.memories.vector import VectorPart
 from seedbed_server.models.encoder import Encoder
@@ -129,7 +130,7 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
         seeder = Seeder(
             truth,
             VectorPart(recall),
-            KnowledgePart(truth, graphs, projector),
+            KnowledgePart(Living(truth), graphs, projector),
             SummaryPart(summaries),
             CustomPart(registered()),
         )

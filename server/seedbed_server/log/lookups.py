@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, and_, bindparam, or_
 
 T = TypeVar("T")
 
-_SIZES = (1, 8, 64, 512)
+_SIZES = (1, 4, 8, 16, 32, 64, 128, 256, 512)
 
 
 def portions(values: Sequence[T]) -> Iterator[list[T]]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from heapq import nlargest
 
 from seedbed.frame import clean_name
 from seedbed.seeds import Item, Shown
 from seedbed.variants import Entity as EntityVariant
 from seedbed.variants import KnowledgeGraph
-from seedbed_server.log import Log
+from seedbed_server.memories.living import Living
 from seedbed_server.memories.recency import recent
 from seedbed_server.memories.sentences import dated
 from seedbed_server.memories.view import Answer, View
@@ -67,7 +66,7 @@ class _Scene:
 class KnowledgePart:
     """Shows notes and facts; each stands on messages that are in the log now."""
 
-    log: Log
+    living: Living
     graphs: Graphs
     projector: Projector
 
@@ -127,12 +126,12 @@ class KnowledgePart:
 
     async def _alive(self, view: View, known: Sequence[Fact | Entity]) -> dict[int, str]:
         """The ids, by seq, of those sources that are shown and in the log."""
-        return await self.log.alive(view.key, sorted({seq for one in known for seq in _shown(one)}))
+        return await self.living.ids(view.record, (seq for one in known for seq in _shown(one)))
 
 
 def _shown(known: Fact | Entity) -> Sequence[int]:
     """The sources that a fact or a note is shown with, oldest first."""
-    return known.seqs[-_SOURCES:] if isinstance(known, Fact) else sorted(nlargest(_SOURCES, known.seqs))
+    return known.seqs[-_SOURCES:] if isinstance(known, Fact) else known.newest(_SOURCES)
 
 
 def _ids(known: Fact | Entity, alive: dict[int, str]) -> tuple[str, ...]:

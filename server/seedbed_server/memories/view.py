@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from seedbed.messages import Message
@@ -38,6 +38,20 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
+class _Read:
+    """The newest messages of a session, so many as were asked for, or as may be shown (``cut``), or all."""
+
+    asked: int
+    messages: list[Message]
+    cut: bool
+
+    @property
+    def is_all(self) -> bool:
+        """Whether asking for more would bring no more."""
+        return self.cut or len(self.messages) < self.asked
+
+
+@dataclass(slots=True)
 class View:
     """What the parts of a seed read from. ``budget`` is that of the whole seed, in tokens."""
 
@@ -46,6 +60,7 @@ class View:
     ask: Ask
     upto_seq: int
     budget: int | None
+    _read: _Read | None = field(default=None, init=False, repr=False)
 
     @property
     def key(self) -> int:
@@ -75,9 +90,14 @@ class View:
         return later, cut and len(later) == len(messages)
 
     async def _newest(self, n: int) -> tuple[list[Message], bool]:
-        return await self.log.tail_within(
-            self.key, session=self.ask.session, n=n, upto_seq=self.upto_seq, max_bytes=MOST_BYTES
-        )
+        """At most ``n`` messages, and whether older ones of them are too many to be shown; read once for all parts."""
+        if self._read is None or (n > self._read.asked and not self._read.is_all):
+            messages, cut = await self.log.tail_within(
+                self.key, session=self.ask.session, n=n, upto_seq=self.upto_seq, max_bytes=MOST_BYTES
+            )
+            self._read = _Read(n, messages, cut)
+        messages = self._read.messages
+        return messages[-n:], self._read.cut and n > len(messages)
 
     async def tail_within(self, max_tokens: int | None) -> list[Message]:
         """Return newest messages of the session, as many as decide what fits ``max_tokens``, or all there are.

@@ -19,9 +19,9 @@ from sentence_transformers import SentenceTransformer
 from seedbed_server.models.chunking import Chunking, cut_text
 
 BATCH = 16
-BATCH_TOKENS = 512
-"""Chunks, and tokens with padding, of a micro-batch. On one thread 1024 and 2048 tokens are no
-faster in bulk, and make a query wait two and three times as long; memory grows with them too."""
+BATCH_TOKENS = 256
+"""Chunks, and tokens with padding, of a micro-batch. On one thread 512, 1024 and 2048 tokens are hardly
+faster in bulk (8 % at most), and make a query wait two, four and six times as long; memory grows with them too."""
 
 TOKENISED_AT_ONCE = 65_536
 """Characters whose tokens are read in one step: some 20 ms."""

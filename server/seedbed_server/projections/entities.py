@@ -33,6 +33,13 @@ class Entity:
     types: Counter[str] = field(default_factory=Counter)
     seqs: set[int] = field(default_factory=set)
     own: set[str] = field(default_factory=set)
+    _ordered: list[int] = field(default_factory=list, repr=False, compare=False)
+
+    def newest(self, n: int) -> list[int]:
+        """The last ``n`` of ``seqs``, ascending."""
+        if len(self._ordered) != len(self.seqs):
+            self._ordered = sorted(self.seqs)
+        return self._ordered[-n:]
 
     @property
     def name(self) -> str:

@@ -94,7 +94,9 @@ def _distinct(fused: Floats, alive: Mask, k: int, gists: npt.NDArray[np.int64]) 
 
 
 def _leg(raw: Floats, weight: float, alive: Mask, best: Rows) -> LegScores:
-    pulls = np.sort((weight * raw)[alive])
     mine = weight * raw[best] + 0.0  # never -0.0
+    if not mine.any():  # most legs have nothing to say of most queries, and ranks cost a sort
+        return LegScores(raw[best], mine, np.zeros(len(best), dtype=np.intp))
+    pulls = np.sort((weight * raw)[alive])
     rank = len(pulls) - np.searchsorted(pulls, mine, side="right") + 1
     return LegScores(raw[best], mine, np.where(raw[best] != 0, rank, 0))

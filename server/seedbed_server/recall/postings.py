@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from seedbed_server.recall.layout import Floats, Layout, Mask, Rows
+from seedbed_server.recall.layout import Floats, Layout, Mask
 
 K1 = 1.2
 B = 1.0
@@ -31,7 +31,7 @@ class Postings:
         self._terms: dict[str, tuple[array[int], array[int]]] = {}
         self._lengths = array("i")
         self._count = 0
-        self._spread_lengths: tuple[Layout, Floats] | None = None
+        self._normed: tuple[Layout, Floats, int] | None = None
 
     def __len__(self) -> int:
         return len(self._lengths)
@@ -53,19 +53,16 @@ class Postings:
 
     def score(self, terms: Sequence[str], layout: Layout) -> Floats:
         """Score every row against the query's terms; shape (n,), each in [0, 1), 0 where not alive."""
-        rows = np.flatnonzero(layout.alive)
-        total = len(rows) + PSEUDO
-        lengths = self._lengths_in(layout, rows)
-        mean = max(float(lengths[rows].mean()), 1e-9) if len(rows) else 1.0
-        norm = K1 * (1 - B + B * lengths / mean)
+        norm, total = self._norms(layout)
         scores = np.zeros(len(self))
         most = 0.0
         for term in dict.fromkeys(terms):
             counts = self._spread(term, layout)
-            found = np.flatnonzero(counts * layout.alive)
+            found = np.flatnonzero(counts)
             idf = _idf(total, len(found))
             most += idf
-            scores[found] += idf * counts[found] / (counts[found] + norm[found])
+            here = counts[found]
+            scores[found] += idf * here / (here + norm[found])
         return scores / max(most, 1e-9)
 
     def holding(self, term: str) -> Mask:
@@ -87,12 +84,17 @@ class Postings:
             covered[held] += weight
         return covered / max(most, 1e-9)
 
-    def _lengths_in(self, layout: Layout, rows: Rows) -> Floats:
-        """The lengths of messages with their neighbours'; kept for the layout that was asked for last."""
-        if self._spread_lengths is None or self._spread_lengths[0] is not layout:
-            spread = layout.spread(rows, np.array(self._lengths, dtype=np.float64)[rows])
-            self._spread_lengths = (layout, spread)
-        return self._spread_lengths[1]
+    def _norms(self, layout: Layout) -> tuple[Floats, int]:
+        """What BM25 adds to the counts of each row, by its length with its neighbours', and the number of messages.
+
+        Kept for the layout that was asked for last.
+        """
+        if self._normed is None or self._normed[0] is not layout:
+            rows = np.flatnonzero(layout.alive)
+            lengths = layout.spread(rows, np.array(self._lengths, dtype=np.float64)[rows])
+            mean = max(float(lengths[rows].mean()), 1e-9) if len(rows) else 1.0
+            self._normed = (layout, K1 * (1 - B + B * lengths / mean), len(rows) + PSEUDO)
+        return self._normed[1:]
 
     def _spread(self, term: str, layout: Layout) -> Floats:
         rows, counts = self._terms.get(term, (array("i"), array("i")))

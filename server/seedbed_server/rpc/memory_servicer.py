@@ -134,11 +134,12 @@ class MemoryServicer(MemoryServiceServicer):
 
     async def Recall(self, request: pb.RecallRequest, context: Context) -> pb.RecallResponse:
         """Return the ranked search behind the seed; fewer hits where they would not go into one answer."""
-        _, known_at = checks.as_of(request.as_of)
+        valid_at, known_at = checks.as_of(request.as_of)
         search = Search(
             query=checks.text_within(request.query, "query", LIMITS.query_bytes),
             k=checks.count(_given(request, "k"), "k", default=_HITS),
             session=checks.optional_identifier(request.session, "session"),
+            asked_at=valid_at,
         )
         record = await self._record(request)
         if known_at is not None:
