@@ -7,6 +7,7 @@ import json
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import grpc
 import pytest
@@ -56,7 +57,8 @@ async def test_facts_by_a_language_model(endpoint: Endpoint, address: str) -> No
             while "Maya lives in Porto" not in str((await memory.seed("Where does Maya live?")).messages):
                 await asyncio.sleep(0.1)
     async with grpc.aio.insecure_channel(address) as channel:
-        status = await AdminServiceStub(channel).GetStatus(pb.GetStatusRequest())
+        stub: Any = AdminServiceStub(channel)
+        status = await stub.GetStatus(pb.GetStatusRequest())
     (part,) = [part for part in status.parts if part.part == "llm"]
     assert part.state == pb.PART_STATE_READY
     assert part.detail == "extraction: 1 messages read by the endpoint, 0 by local models instead"

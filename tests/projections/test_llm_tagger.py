@@ -14,6 +14,7 @@ from seedbed_server.models import llm_tagger as room
 from seedbed_server.models.breaker import FIRST, MOST, STRIKES, Breaker
 from seedbed_server.models.contract import Claim, Extraction, Turn
 from seedbed_server.models.llm import Llm
+from seedbed_server.models.llm_reading import READ_LIMIT
 from seedbed_server.models.llm_tagger import LlmTagger
 
 from .test_llm import Endpoint, drip, endpoint, flood, hang, reply, says
@@ -100,7 +101,7 @@ async def test_bad_answers_cost_nothing(
 async def test_long_messages_are_read_locally(endpoint: Endpoint, reading: Reading) -> None:
     """What the endpoint is not shown whole, it is not shown."""
     endpoint.scripts = [says(GOOD)]
-    assert await reading.objects(turn=Turn("x" * (room.READ_LIMIT + 1), "Maya", "", None)) == ["local"]
+    assert await reading.objects(turn=Turn("x" * (READ_LIMIT + 1), "Maya", "", None)) == ["local"]
     assert endpoint.requests == []
 
 

@@ -119,8 +119,13 @@ def _claim(entry: Any, turn: Turn, types: Mapping[str, str]) -> Claim | None:
         return None
     if begin is not None and end is not None and end < begin:
         return None
-    kinds = [types.get(name.casefold(), "other") for name in (subject, object_)]
-    return Claim(subject, predicate, object_, negated, modality, quote[:SURFACE_LIMIT], *kinds, begin, end)
+    return Claim(
+        *(subject, predicate, object_, negated, modality, quote[:SURFACE_LIMIT]),
+        subject_type=types.get(subject.casefold(), "other"),
+        object_type=types.get(object_.casefold(), "other"),
+        valid_from=begin,
+        valid_to=end,
+    )
 
 
 def _text(entry: Any, name: str, limit: int = LONGEST) -> str:

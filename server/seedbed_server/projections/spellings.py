@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Iterable
 from itertools import combinations
 
 SHORTEST = 5
 """Letters of the shortest word that may be a spelling of another: shorter ones are one letter from too many names."""
 
 WORDS = 3
-CROWD = 20
-"""Names one letter apart: where there are more, one letter makes a name and no slip."""
+CROWD = 8
+"""Names one letter apart: where there are more, one letter makes a name and no slip, and none of them are compared."""
 
 _SOUNDS = (("ph", "f"), ("ck", "k"), ("c", "k"), ("y", "i"), ("z", "s"))
 _VOWELS = set("aeiou")
@@ -66,26 +67,36 @@ class Spellings:
 
     def __init__(self) -> None:
         self._near: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
-        self._shared: set[str] = set()
         self._known: set[str] = set()
+        self._meetings: Counter[tuple[str, str]] = Counter()  # of each pair that is alike, in what is no crowd
+        self._likeness: dict[tuple[str, str], int] = {}
 
     def add(self, i: str, form: str) -> None:
-        """Take in a name that has ``form``."""
+        """Take in a name that has ``form``: it meets those that are the same without one letter of theirs."""
         if i in self._known or len(form) < SHORTEST or form.count(" ") >= WORDS:
             return
         self._known.add(i)
         heard = " ".join(map(sound, form.split(" ")))
-        rests = {heard, *(heard[:at] + heard[at + 1 :] for at in range(len(heard)))}
-        for rest in rests:
-            self._near[rest].append((i, form))
-        self._shared |= {rest for rest in rests if len(self._near[rest]) > 1}
+        for rest in {heard, *(heard[:at] + heard[at + 1 :] for at in range(len(heard)))}:
+            near = self._near[rest]
+            if len(near) < CROWD:
+                self._meet(((i, form), other) for other in near)
+            elif len(near) == CROWD:
+                self._part(combinations(near, 2))
+            near.append((i, form))
 
     def pairs(self) -> dict[tuple[str, str], int]:
         """The pairs, in order, with their `likeness`; none among names of which there is a `CROWD`."""
-        found: dict[tuple[str, str], int] = {}
-        for rest in self._shared:
-            near = self._near[rest]
-            for (i, form), (other, its_form) in combinations(near if len(near) <= CROWD else (), 2):
-                if alike := likeness(form, its_form):
-                    found[min(i, other), max(i, other)] = alike
-        return dict(sorted(found.items()))
+        return {pair: self._likeness[pair] for pair, meetings in sorted(self._meetings.items()) if meetings > 0}
+
+    def _meet(self, pairs: Iterable[tuple[tuple[str, str], tuple[str, str]]]) -> None:
+        for (i, form), (other, its_form) in pairs:
+            pair = (min(i, other), max(i, other))
+            if pair not in self._likeness:
+                self._likeness[pair] = likeness(form, its_form)
+            self._meetings[pair] += self._likeness[pair] > 0
+
+    def _part(self, pairs: Iterable[tuple[tuple[str, str], tuple[str, str]]]) -> None:
+        for (i, _), (other, _) in pairs:
+            pair = (min(i, other), max(i, other))
+            self._meetings[pair] -= self._likeness[pair] > 0
