@@ -8,6 +8,7 @@ conservative, because a wrong join is worse than none.
   other person could be meant, or only one of them has the same ties as the short
   name; nobody speaks under the short name (who does has a name of their own); and
   no claim stands between the two (who has a sister is not their sister).
+- A short form that many are given as their name (Jack, Mia) is joined only for its ties.
 - Names that differ only in that one has the short form of the other's first name
   ("Kate Lee", "Katherine Lee") are joined under the same conditions.
 - Two spellings of a person's name are joined if they sound the same and have a tie
@@ -28,7 +29,7 @@ from typing import NamedTuple
 from seedbed_server.projections.evidence import Evidence
 from seedbed_server.projections.knowledge import UNPLACED, ClaimRow, MentionRow
 from seedbed_server.projections.names import canonical
-from seedbed_server.projections.nicknames import FULL, INVOLVED
+from seedbed_server.projections.nicknames import FULL, INVOLVED, NAMES_THEMSELVES
 from seedbed_server.projections.spellings import Spellings
 
 FIRST_NAME = "first name of the only person called so"
@@ -106,16 +107,17 @@ class Names:
         for former, latter in self._said():
             _join(found, former, latter, SAID)
         for short, reason, meant in (*self._first_names(), *self._short_forms(), *self._with_surnames()):
-            into, shares = self._meant(short, {found[i].into_id if i in found else i for i in meant})
+            into, shares = self._meant(short, {found[i].into_id if i in found else i for i in meant}, reason)
             if into and (short, into) not in self._tied:
                 _join(found, short, into, SHARED if shares else reason)
         for variant, name in self._spelt():
             _join(found, variant, name, SPELLING)
         return found
 
-    def _meant(self, short: str, ids: set[str]) -> tuple[str, bool]:
+    def _meant(self, short: str, ids: set[str], reason: str) -> tuple[str, bool]:
         """Whom a short name means among these: the only one, or the only one with the same ties, which is then True."""
-        if len(ids) == 1:
+        first = self._forms[short].split(" ", 1)[0]
+        if len(ids) == 1 and (reason.startswith(FIRST_NAME) or first not in NAMES_THEMSELVES):
             return next(iter(ids)), False
         sharing = {i: shared for i in ids if (shared := self._evidence.shared(short, i))}
         if len(sharing) == 1 and max(sharing.values()) >= ENOUGH:
@@ -187,7 +189,8 @@ class Names:
 
     def _matters(self, i: str) -> bool:
         """Whether it depends on the ties of a name who is who."""
-        return i in self._paired or self._forms.get(i, "").split(" ", 1)[0] in INVOLVED
+        first = self._forms[i].split(" ", 1)[0]
+        return i in self._paired or first in INVOLVED or len(self._by_first[first]) > 2
 
     def _may_be_short(self, i: str) -> bool:
         return " " not in self._forms[i] and i not in self._speakers and self._is_person(i)

@@ -37,3 +37,11 @@ FULL = {short: frozenset(full.split()) for short, full in _SHORT.items()}
 
 INVOLVED = frozenset(FULL) | frozenset(name for full in FULL.values() for name in full)
 """Every name of the table."""
+
+NAMES_THEMSELVES = frozenset(
+    """
+    angie annie billy dick don drew fran frank gabi harry jack jerry jess johnny kim larry leo lexi lou mel mia mick
+    molly nicky ray rich rick sally sandy susie terry theo tina tommy vince wes
+    """.split()  # noqa: SIM905 - one word after another reads best
+)
+"""Short forms that many are given as their name: whose they are short for is for evidence to say."""
