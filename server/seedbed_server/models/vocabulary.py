@@ -251,7 +251,7 @@ NOT_NAMES = {
     "way", "haven", "take care", "self", "check out", "ahoy", "welcome", "sweet", "right", "true", "tysm", "hooray",
     "user", "assistant", "image", "video", "tues", "thurs", "mon", "wed", "fri", "nature", "music", "yoga", "art",
     "reading", "family", "ai", "tv", "diy", "pc", "pt", "bbq", "dj", "ceo", "phd", "gps", "faq", "url", "id", "vip",
-    "rv", "pr",
+    "rv", "pr", "wtf", "omfg", "holy",
 }  # fmt: skip
 """What a tagger trained on newswire takes for a name in a chat, and is none."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 
 from seedbed_server.models.predicates import SINGLE
 from seedbed_server.projections.knowledge import UNPLACED, ClaimRow, MentionRow
@@ -31,18 +32,20 @@ class Evidence:
         if mention.start != UNPLACED:
             self._seqs[mention.entity_id].add(mention.seq)
 
-    def add_claim(self, claim: ClaimRow) -> set[str]:
+    def add_claim(self, claim: ClaimRow) -> Sequence[str]:
         """Take in a claim; returns the ids of its ends for which it is news."""
-        news = set()
-        ties = {
-            claim.subject_id: (True, SINGLE.get(claim.predicate, claim.predicate), claim.object_id),
-            claim.object_id: (False, SINGLE.get(claim.predicate, claim.predicate), claim.subject_id),
-        }
-        for end, tie in ties.items():
-            self._seqs[end].add(claim.seq)
-            if claim.modality == "asserted" and not claim.negated and tie not in self._ties[end]:
-                self._ties[end].add(tie)
-                news.add(end)
+        subject, object_ = claim.subject_id, claim.object_id
+        self._seqs[subject].add(claim.seq)
+        self._seqs[object_].add(claim.seq)
+        if claim.modality != "asserted" or claim.negated:
+            return ()
+        predicate = SINGLE.get(claim.predicate, claim.predicate)
+        news = []
+        for end, tie in ((subject, (True, predicate, object_)), (object_, (False, predicate, subject))):
+            known = self._ties[end]
+            if tie not in known:
+                known.add(tie)
+                news.append(end)
         return news
 
     def shared(self, one: str, other: str) -> int:

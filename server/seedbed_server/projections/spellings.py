@@ -17,6 +17,7 @@ CROWD = 8
 
 _SOUNDS = (("ph", "f"), ("ck", "k"), ("c", "k"), ("y", "i"), ("z", "s"))
 _VOWELS = set("aeiou")
+_DIGIT = re.compile(r"\d")
 _TWICE = re.compile(r"(.)\1")
 
 
@@ -72,8 +73,8 @@ class Spellings:
         self._likeness: dict[tuple[str, str], int] = {}
 
     def add(self, i: str, form: str) -> None:
-        """Take in a name that has ``form``: it meets those that are the same without one letter of theirs."""
-        if i in self._known or len(form) < SHORTEST or form.count(" ") >= WORDS:
+        """Take in a name that has ``form``; one with a number has no other spelling. It meets those that are the same without one letter of theirs."""
+        if i in self._known or len(form) < SHORTEST or form.count(" ") >= WORDS or _DIGIT.search(form):
             return
         self._known.add(i)
         heard = " ".join(map(sound, form.split(" ")))
