@@ -73,7 +73,10 @@ class Spellings:
         self._likeness: dict[tuple[str, str], int] = {}
 
     def add(self, i: str, form: str) -> None:
-        """Take in a name that has ``form``; one with a number has no other spelling. It meets those that are the same without one letter of theirs."""
+        """Take in a name that has ``form``: it meets those that are the same without one letter of theirs.
+
+        A name with a number has no other spelling.
+        """
         if i in self._known or len(form) < SHORTEST or form.count(" ") >= WORDS or _DIGIT.search(form):
             return
         self._known.add(i)
