@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seedbed_server.log import Decision, Split
+from seedbed_server.log import Decision, Merge, Split
 from seedbed_server.projections.aliases import Names
 from seedbed_server.projections.identity import Identity, alias_id
 from seedbed_server.projections.knowledge import UNPLACED, ClaimRow, MentionRow
@@ -287,3 +287,15 @@ def test_aliases_do_not_depend_on_the_order(
     aliases = at_once.evident()
     assert aliases == by_one.evident()
     assert not {alias.into_id for alias in aliases.values()} & aliases.keys()
+
+
+def test_what_a_user_merged_and_split_is_not_joined_by_evidence() -> None:
+    """Whoever took two names apart knew better than what is said afterwards; a second merge by a user counts again."""
+    sam, lee = entity_id("sam"), entity_id("samantha lee")
+    now = datetime(2024, 1, 1, tzinfo=UTC)
+    decided = [Decision(1, Merge("m1", lee, sam), 1, 0, now, None), Decision(2, Split("m1"), 1, 0, now, None)]
+    names = Names()
+    names.add([named("Sam"), named("Samantha Lee")], ())
+    assert Identity(decided, names.evident()).of(sam) == sam
+    again = Decision(3, Merge("m2", lee, sam), 1, 0, now, None)
+    assert Identity([*decided, again], names.evident()).of(sam) == lee
