@@ -122,7 +122,7 @@ class PartStatus(google.protobuf.message.Message):
     RESTARTS_FIELD_NUMBER: builtins.int
     DETAIL_FIELD_NUMBER: builtins.int
     part: builtins.str
-    """"log", "encoder", "tagger", "vectors"."""
+    """"log", "encoder", "tagger", "vectors"; "llm" where an endpoint reads messages."""
     state: global___PartState.ValueType
     """What it is doing."""
     restarts: builtins.int
