@@ -40,7 +40,7 @@ def test_every_setting_can_come_from_everywhere(tmp_path: Path, monkeypatch: pyt
         "listen": "127.0.0.1:1", "data_dir": "d", "models_dir": "m", "tokens_file": "t", "tls_cert": "c",
         "tls_key": "k", "tls_client_ca": "ca", "max_calls": "3", "max_message_mb": "4", "drain_seconds": "1.5", "hot_memory_mb": "5",
         "min_free_mb": "6", "worker_threads": "2", "llm_url": "http://127.0.0.1", "llm_model": "x", "llm_api_key": "y",
-        "llm_extraction_calls": "4", "log_format": "json",
+        "llm_extraction_calls": "4", "log_format": "json", "recall_log": "7", "recall_log_mb": "8",
     }  # fmt: skip
     assert values.keys() == {setting.name for setting in fields(Settings)}
     wanted = load(None, values)
@@ -62,6 +62,8 @@ def test_every_setting_can_come_from_everywhere(tmp_path: Path, monkeypatch: pyt
         ("drain_seconds = [1]", "drain_seconds: is not a number"),
         ("max_calls = 0", "max_calls: must be at least 1"),
         ("worker_threads = -1", "worker_threads: must be at least 1"),
+        ("recall_log = -1", "recall_log: must be a number from 0"),
+        ("recall_log_mb = 0", "recall_log_mb: must be at least 1"),
         ('log_format = "xml"', "log_format"),
         ('tls_cert = "c"', "tls_cert and tls_key"),
         ('tls_client_ca = "c"', "tls_client_ca"),

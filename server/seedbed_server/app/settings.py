@@ -57,6 +57,10 @@ class Settings:
     """Memories kept loaded for recall, in MiB."""
     min_free_mb: int = 256
     """Below this much free disk, in MiB, derived stores take no more writes."""
+    recall_log: int = 0
+    """Entries of the recall log kept for each memory, the newest ones; 0 keeps none."""
+    recall_log_mb: int = 64
+    """The recall log of all memories, in MiB; the oldest entries go first."""
     worker_threads: int = 1
     """Threads of the encoder and of the tagger, each."""
     llm_url: str = ""
@@ -79,10 +83,10 @@ class Settings:
         if self.tls_client_ca and not self.tls_cert:
             raise SettingsError("tls_client_ca: needs tls_cert and tls_key")
         _refuse_address(self.listen, is_open=not self.tokens_file and not self.tls_client_ca)
-        for name in ("max_calls", "max_message_mb", "worker_threads"):
+        for name in ("max_calls", "max_message_mb", "recall_log_mb", "worker_threads"):
             if getattr(self, name) < 1:
                 raise SettingsError(f"{name}: must be at least 1")
-        for name in ("drain_seconds", "hot_memory_mb", "min_free_mb"):
+        for name in ("drain_seconds", "hot_memory_mb", "min_free_mb", "recall_log"):
             if not 0 <= getattr(self, name) < math.inf:
                 raise SettingsError(f"{name}: must be a number from 0")
         if self.max_message_mb >= _MOST_MESSAGE_MB:
