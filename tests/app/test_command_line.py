@@ -293,7 +293,7 @@ def test_a_taken_port_ends_the_start(models_dir: Path, tmp_path: Path) -> None:
 def copied(models_dir: Path, tmp_path: Path) -> Path:
     """A folder that looks like the models', each file a link to the real one."""
     folder = tmp_path / "weights"
-    for model in models():
+    for model in (model for model in models() if not model.optional):
         for file in model.files:
             link = folder / model.name / file.path
             link.parent.mkdir(parents=True, exist_ok=True)
@@ -347,6 +347,43 @@ def test_models_that_are_right_are_verified_and_listed(run: Run, models_dir: Pat
     listed = run("models", "list", env=environment).stdout
     assert [line.split()[0] for line in listed.splitlines()] == [model.name for model in models()]
     assert all(model.licence in listed for model in models())
+
+
+def test_only_a_model_that_there_is_can_be_pulled(run: Run, models_dir: Path) -> None:
+    """By name; a name that no manifest has is told, with those that there are."""
+    environment = {"SEEDBED_MODELS_DIR": str(models_dir)}
+    refused = run("models", "pull", "all-MiniLM-L7", env=environment)
+    assert refused.exit_code == 2
+    assert "all-mpnet-base-v2" in refused.stderr
+    name = models()[0].name
+    assert run("models", "pull", name, env=environment).stderr.endswith(f"models: {name} verified by sha256\n")
+
+
+def test_the_model_is_changed_by_a_command(run: Run) -> None:
+    """The one in use needs nothing; one that nobody knows is told in a line."""
+    assert run("reembed", models()[0].name).stdout == "0 messages to embed\n"
+    assert run("reembed", models()[0].name, "--give-up").stdout == "given up\n"
+    ended = run("reembed", "gpt-nobody")
+    assert (ended.exit_code, ended.stdout) == (5, "")
+    assert ended.stderr.startswith("ModelNotFoundError: ")
+
+
+def test_a_fresh_server_begins_with_the_encoder_that_is_set(copied: Path, tmp_path: Path, run: Run) -> None:
+    """One that is not here, or not known, or the operator's manifest unreadable: each is told before anything is touched."""
+    data = str(tmp_path / "data")
+    models_dir = f"models_dir={copied}"
+    ended = run("serve", "--data-dir", data, "--set", models_dir, "--set", "encoder=all-mpnet-base-v2")
+    assert ended.exit_code == 4
+    assert "model all-mpnet-base-v2: config.json is missing" in " ".join(ended.output.split())
+    ended = run("serve", "--data-dir", data, "--set", models_dir, "--set", "encoder=en_core_web_md")
+    assert ended.exit_code == 2
+    assert "encoder: is none of all-MiniLM-L6-v2, all-mpnet-base-v2" in " ".join(ended.output.split())
+    (copied / "manifest.toml").write_text(f"model = '{CANARY}'")
+    ended = run("serve", "--data-dir", data, "--set", models_dir)
+    assert ended.exit_code == 2
+    assert "is not a manifest of models" in " ".join(ended.output.split())
+    assert run("models", "list", env={"SEEDBED_MODELS_DIR": str(copied)}).exit_code == 4
+    assert not (tmp_path / "data").exists()
 
 
 def test_set_reaches_every_setting(models_dir: Path, tmp_path: Path) -> None:

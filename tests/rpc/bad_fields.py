@@ -54,6 +54,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "SplitEntity": {"merge_id": "some-merge"},
     "AddTriples": {"triples": [stated()]},
     "RetractTriples": {"triple_ids": ["some-fact"]},
+    "Reembed": {"model": "all-MiniLM-L6-v2"},
 }
 
 # Fields for which no value is wrong: any 64-bit number, any truth value.
@@ -64,6 +65,7 @@ FREE = {
     ("ListRecalls", "with_messages"),
     ("ListTriples", "include_superseded"),
     ("MergeEntities", "preview"),
+    ("Reembed", "give_up"),
 }
 FREE_OF_MESSAGE = {"seq", "recorded_at"}  # the server's own, ignored on a write
 
@@ -106,7 +108,7 @@ def with_fields(*names: str) -> Iterator[tuple[str, str]]:
 
 IDENTIFIERS = (
     *("namespace", "memory", "session", "request_id", "entity_id", "from_entity_id", "to_entity_id"),
-    *("into_entity_id", "merge_id"),
+    *("into_entity_id", "merge_id", "model"),
 )
 FILTERS = ("type", "name_prefix", "predicate")
 BAD_IDS = ("x" * 257, "Ü" * 129, "a\x00b")
@@ -117,6 +119,7 @@ REQUIRED = {
     ("MergeEntities", "into_entity_id"),
     ("MergeEntities", "from_entity_id"),
     ("SplitEntity", "merge_id"),
+    ("Reembed", "model"),
 }
 OPTIONAL_MEMORY = {"GetStatus", "Rebuild"}
 

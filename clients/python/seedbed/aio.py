@@ -112,6 +112,16 @@ class AsyncClient:
         """Return the server's local models."""
         return await self._carrier.run(self._calls.models())
 
+    async def reembed(self, model: str, *, give_up: bool = False) -> int:
+        """Change the server's embedding model; return how many messages it has to embed, 0 if the model is in use.
+
+        It returns when the change is decided; `status` tells how far it is, and the
+        old model answers until it is complete. With ``give_up``, the change to that
+        model is given up. Raises `ModelNotFoundError`, `InvalidFieldError` for a
+        model that is no encoder, `ModelUnavailableError`, `ReembedRunningError`.
+        """
+        return await self._carrier.run(self._calls.reembed(model, give_up))
+
 
 class AsyncRemoteMemory:
     """A memory on a server, as one agent sees it: `seedbed.client.RemoteMemory`, to be awaited.

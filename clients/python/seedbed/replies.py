@@ -203,6 +203,6 @@ def _state(state: int) -> str:
 def models(proto: admin_pb2.ListModelsResponse) -> tuple[ModelInfo, ...]:
     """The local models of the server."""
     return tuple(
-        ModelInfo(each.name, each.role, each.licence, each.dimensions, each.fingerprint, each.available)
+        ModelInfo(each.name, each.role, each.licence, each.dimensions, each.fingerprint, each.available, each.in_use)
         for each in proto.models
     )

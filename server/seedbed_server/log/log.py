@@ -11,7 +11,7 @@ from datetime import datetime
 from seedbed.messages import Message
 from seedbed.variants import Variant
 from seedbed_server.errors import InvalidFieldError
-from seedbed_server.log import changes, deciding, queries, rows, storing
+from seedbed_server.log import changes, deciding, queries, rows, settings, storing
 from seedbed_server.log.database import Database, database
 from seedbed_server.log.decisions import Content, Decision, Statement, digest
 from seedbed_server.log.known import KnownRecords
@@ -220,6 +220,14 @@ class Log:
         seal = digest(known)
         await self._writer.submit(lambda c: deciding.state(c, namespace, name, known, request, seal))
 
+    async def settings(self) -> dict[str, str]:
+        """Return what was decided about the server itself, by name."""
+        return await self._readers.run(settings.read)
+
+    async def set(self, values: Mapping[str, str]) -> None:
+        """Decide these about the server itself, all or none; an empty value removes."""
+        await self._writer.submit(lambda c: settings.change(c, values))
+
     @property
     def scrubbed(self) -> bool:
         """Whether what was erased is out of every file; else it will be after a later write."""
@@ -228,6 +236,10 @@ class Log:
     async def heads(self) -> builtins.list[Head]:
         """Return where the log of every memory stands."""
         return await self._readers.run(queries.heads)
+
+    async def message_count(self) -> int:
+        """Return how many messages there are in all memories."""
+        return await self._readers.run(queries.message_count)
 
     async def record(self, key: int) -> MemoryRecord | None:
         """Return a memory by its key, or None when it is deleted."""

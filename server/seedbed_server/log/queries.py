@@ -43,6 +43,7 @@ _LIST = Statement(
     .limit(bindparam("limit"))
 )
 _HEADS = Statement(select(head.c.memory_key, head.c.last_seq).order_by(head.c.memory_key))
+_MESSAGES = Statement(select(func.coalesce(func.sum(head.c.message_count), 0)))
 _ERASURES = Statement(
     select(erasure.c.id, erasure.c.memory_key, erasure.c.whole, erasure.c.seqs)
     .where(erasure.c.id > bindparam("after"))
@@ -99,6 +100,12 @@ def list_memories(c: Connection, namespace: str, after: str, limit: int) -> list
 def heads(c: Connection) -> list[Head]:
     """Return how far each memory's log has come."""
     return [Head(key, last_seq) for key, last_seq in c.all(_HEADS)]
+
+
+def message_count(c: Connection) -> int:
+    """Return how many messages there are in all memories."""
+    found = c.one(_MESSAGES)
+    return int(found[0]) if found else 0
 
 
 def erasures(c: Connection, after_id: int, limit: int) -> list[Erasure]:
