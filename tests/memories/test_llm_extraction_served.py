@@ -17,6 +17,7 @@ from seedbed.v1 import admin_service_pb2 as pb
 from seedbed.v1.admin_service_pb2_grpc import AdminServiceStub
 from seedbed_server.app.lifecycle import running
 from seedbed_server.app.settings import Settings
+from tests.models.conftest import models_dir
 from tests.projections.test_llm import Endpoint, endpoint, says
 
 __all__ = ["endpoint"]
@@ -27,11 +28,11 @@ ANSWER = json.dumps({"entities": [{"text": "Porto", "type": "location"}], "tripl
 
 @pytest.fixture
 async def address(endpoint: Endpoint, tmp_path: Path) -> AsyncIterator[str]:
-    """A server that has no models of its own, so that what is known came from the endpoint."""
+    """A server that asks the endpoint; what its own models make of the message would be told by the status."""
     settings = Settings(
         listen="127.0.0.1:0",
         data_dir=tmp_path / "data",
-        models_dir=tmp_path / "none",
+        models_dir=models_dir(),
         llm_url=endpoint.url,
         llm_model="scripted",
         llm_extraction_calls=2,
