@@ -40,7 +40,7 @@ def test_every_setting_can_come_from_everywhere(tmp_path: Path, monkeypatch: pyt
         "listen": "127.0.0.1:1", "data_dir": "d", "models_dir": "m", "tokens_file": "t", "tls_cert": "c",
         "tls_key": "k", "tls_client_ca": "ca", "max_calls": "3", "max_message_mb": "4", "drain_seconds": "1.5", "hot_memory_mb": "5",
         "min_free_mb": "6", "worker_threads": "2", "llm_url": "http://127.0.0.1", "llm_model": "x", "llm_api_key": "y",
-        "log_format": "json", "recall_log": "7", "recall_log_mb": "8", "encoder": "e",
+        "llm_extraction_calls": "4", "log_format": "json", "recall_log": "7", "recall_log_mb": "8", "encoder": "e",
     }  # fmt: skip
     assert values.keys() == {setting.name for setting in fields(Settings)}
     wanted = load(None, values)
@@ -68,6 +68,8 @@ def test_every_setting_can_come_from_everywhere(tmp_path: Path, monkeypatch: pyt
         ('tls_cert = "c"', "tls_cert and tls_key"),
         ('tls_client_ca = "c"', "tls_client_ca"),
         ('listen = "0.0.0.0:7700"', "loopback only"),
+        ("llm_extraction_calls = 4", "llm_extraction_calls: needs llm_url"),
+        ("llm_extraction_calls = 65", "llm_extraction_calls: must be from 0 to 64"),
         ('listen = "nonsense"', "HOST:PORT"),
         ('listen = "127.0.0.1:65536"', "HOST:PORT"),
         ('listen = "127.0.0.1:+7"', "HOST:PORT"),

@@ -21,7 +21,7 @@ import faulthandler
 import logging
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from functools import partial
@@ -45,6 +45,7 @@ from seedbed_server.memories.summaries import SummaryPart
 from seedbed_server.memories.vector import VectorPart
 from seedbed_server.models.encoder import Encoder
 from seedbed_server.models.llm import Llm
+from seedbed_server.models.llm_tagger import TRY_SECONDS, LlmTagger
 from seedbed_server.models.manifest import Model
 from seedbed_server.models.tagger import Tagger
 from seedbed_server.projections.analysis import is_blank
@@ -113,7 +114,8 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
 
         serving = ServingEncoder(space.encoder)
         lexical = Lexical(derived)
-        knowledge = Knowledge(derived, tagger)
+        reader = _reader(settings, tagger, stack)
+        knowledge = Knowledge(derived, tagger if reader is None else reader)
         summaries = Summaries(derived, truth, await _summariser(settings, serving, stack), indexable=_indexable)
         projector = Projector(truth, derived, (lexical, space.vectors, knowledge, summaries), is_echo=_is_echo)
         truth.on_change.append(projector.changed)
@@ -159,7 +161,13 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
                 page_bytes=min(PAGE_BYTES, most_bytes * 3 // 4),
             ),
             KnowledgeServicer(truth, knowledge, graphs, finding, Corrections(truth, graphs, finding)),
-            AdminServicer(truth, projector, _parts(tagger, recall_log), reembedding, datetime.now(UTC)),
+            AdminServicer(
+                truth,
+                projector,
+                _parts(tagger.child, reader, recall_log if recall_log.kept else None),
+                reembedding,
+                datetime.now(UTC),
+            ),
         )
         await server.start(servicers)
 
@@ -171,10 +179,6 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
         await reembedding.start()
         await tagger.child.start()
         yield server
-
-
-def _parts(tagger: Tagger, recall_log: RecallLog) -> Sequence[Part]:
-    return (tagger.child, recall_log) if recall_log.kept else (tagger.child,)
 
 
 async def _recall_log(settings: Settings, truth: Log, stack: AsyncExitStack) -> RecallLog:
@@ -234,6 +238,21 @@ async def _summariser(settings: Settings, encoder: ServingEncoder, stack: AsyncE
     llm = Llm(settings.llm_url, settings.llm_model, api_key=settings.llm_api_key)
     stack.push_async_callback(llm.close)
     return Abstractive(llm, cut)
+
+
+def _parts(*parts: Part | None) -> list[Part]:
+    """What status reports, of what is on."""
+    return [part for part in parts if part is not None]
+
+
+def _reader(settings: Settings, tagger: Tagger, stack: AsyncExitStack) -> LlmTagger | None:
+    """A language model that reads messages, with the tagger behind it, where that is set."""
+    if not settings.llm_extraction_calls:
+        return None
+    llm = Llm(settings.llm_url, settings.llm_model, api_key=settings.llm_api_key, timeout=TRY_SECONDS)
+    reader = LlmTagger(llm, tagger, calls=settings.llm_extraction_calls)
+    stack.push_async_callback(reader.close)
+    return reader
 
 
 def _tls(settings: Settings) -> Tls | None:

@@ -20,6 +20,7 @@ from typing import Any
 
 PREFIX = "SEEDBED_"
 _SECRET: Mapping[str, Any] = {"secret": True}
+_MOST_EXTRACTION_CALLS = 64
 _MOST_PORT = 65535
 _MOST_MESSAGE_MB = 2048  # gRPC counts bytes in 31 bits
 
@@ -65,11 +66,13 @@ class Settings:
     worker_threads: int = 1
     """Threads of the encoder and of the tagger, each."""
     llm_url: str = ""
-    """OpenAI-compatible endpoint for summaries, such as ``http://127.0.0.1:8080/v1``; empty: extractive summaries."""
+    """OpenAI-compatible endpoint, such as ``http://127.0.0.1:8080/v1``; with it, it writes the summaries."""
     llm_model: str = ""
     """Model to ask for at that endpoint."""
     llm_api_key: str = field(default="", repr=False, metadata=_SECRET)
     """Key for that endpoint."""
+    llm_extraction_calls: int = 0
+    """How many messages at once that endpoint reads for entities and facts; 0: local models read them all."""
     log_format: str = "text"
     """``text`` or ``json``."""
 
@@ -90,6 +93,14 @@ class Settings:
                 raise SettingsError(f"{name}: must be a number from 0")
         if self.max_message_mb >= _MOST_MESSAGE_MB:
             raise SettingsError(f"max_message_mb: must be less than {_MOST_MESSAGE_MB}")
+
+        self._check_extraction()
+
+    def _check_extraction(self) -> None:
+        if not 0 <= self.llm_extraction_calls <= _MOST_EXTRACTION_CALLS:
+            raise SettingsError(f"llm_extraction_calls: must be from 0 to {_MOST_EXTRACTION_CALLS}")
+        if self.llm_extraction_calls and not self.llm_url:
+            raise SettingsError("llm_extraction_calls: needs llm_url")
 
     def shown(self) -> dict[str, str]:
         """All settings as text, secrets hidden."""

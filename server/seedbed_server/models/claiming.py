@@ -7,13 +7,10 @@ from dataclasses import replace
 from spacy.tokens import Token
 
 from .clauses import Clause, Said, is_none
-from .contract import Claim
+from .contract import SURFACE_LIMIT, Claim
 from .phrases import LONGEST_OBJECT, Scene
 from .predicates import LASTS, PAST_STATES
 from .spells import Spell
-
-SURFACE_LIMIT = 300
-"""Code points of the longest surface that is kept."""
 
 
 def claim_of(clause: Clause, said: Said, source: Token) -> Claim:

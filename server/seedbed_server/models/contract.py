@@ -17,8 +17,10 @@ ENTITY_TYPES = ("person", "location", "organisation", "work", "product", "event"
 MODALITIES = ("asserted", "planned", "possible")
 """How a claim is meant: as a fact, as an intention, or as something that may be."""
 
+SURFACE_LIMIT = 300
+"""Code points of the longest surface of a claim."""
 
-RULES = "extraction-5"
+RULES = "extraction-6"
 """Version of the rules that read a parse: part of a fingerprint, so raise it when other claims come out."""
 
 
@@ -86,13 +88,15 @@ class Turn:
 class Span:
     """Something named in a text: ``text == message[start:end]``, in code points.
 
-    ``type`` is one of `ENTITY_TYPES`, or "date".
+    ``type`` is one of `ENTITY_TYPES`, or "date". A ``certain`` one is written as a
+    name, and not for its place: it tells that a word written otherwise is that name.
     """
 
     text: str
     type: str
     start: int
     end: int
+    certain: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +107,7 @@ class Claim:
     clause. The types are those of `Span`, "other" where nothing names one.
     ``valid_from`` and ``valid_to`` say when it holds in the world, where the
     words do: a time with a zone, or None. Without the first it holds from when
-    it was said.
+    it was said. ``rests_on`` are the supposed names without which it was not said.
     """
 
     subject: str
@@ -116,31 +120,41 @@ class Claim:
     object_type: str = "other"
     valid_from: datetime | None = None
     valid_to: datetime | None = None
+    rests_on: tuple[str, ...] = ()
 
     def to_wire(self) -> dict[str, Any]:
         """As a dict; times in ISO 8601, or empty."""
         plain = {name: getattr(self, name) for name in self.__slots__}
-        return plain | {name: _time_to_wire(plain[name]) for name in ("valid_from", "valid_to")}
+        times = {name: _time_to_wire(plain[name]) for name in ("valid_from", "valid_to")}
+        return plain | times | {"rests_on": list(self.rests_on)}
 
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> Claim:
         """Reads `to_wire` back. Raises TypeError or ValueError on anything else."""
         times = {name: _time_from_wire(wire.get(name)) for name in ("valid_from", "valid_to")}
-        return cls(**(dict(wire) | times))
+        return cls(**(dict(wire) | times | {"rests_on": tuple(map(str, wire.get("rests_on") or ()))}))
 
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """What one message names and says, both in the order of the text."""
+    """What one message names and says, both in the order of the text.
+
+    ``supposed`` are words that are names if the memory knows somebody so called,
+    and ``supposing`` what the message says besides, if they are.
+    """
 
     entities: tuple[Span, ...]
     claims: tuple[Claim, ...]
+    supposed: tuple[Span, ...] = ()
+    supposing: tuple[Claim, ...] = ()
 
     def to_wire(self) -> dict[str, Any]:
         """As a dict of lists of dicts."""
         return {
-            "entities": [{name: getattr(span, name) for name in span.__slots__} for span in self.entities],
+            "entities": [_span_to_wire(span) for span in self.entities],
             "claims": [claim.to_wire() for claim in self.claims],
+            "supposed": [_span_to_wire(span) for span in self.supposed],
+            "supposing": [claim.to_wire() for claim in self.supposing],
         }
 
     @classmethod
@@ -149,4 +163,10 @@ class Extraction:
         return cls(
             entities=tuple(Span(**span) for span in wire["entities"]),
             claims=tuple(Claim.from_wire(claim) for claim in wire["claims"]),
+            supposed=tuple(Span(**span) for span in wire["supposed"]),
+            supposing=tuple(Claim.from_wire(claim) for claim in wire["supposing"]),
         )
+
+
+def _span_to_wire(span: Span) -> dict[str, Any]:
+    return {name: getattr(span, name) for name in span.__slots__}

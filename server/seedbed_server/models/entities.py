@@ -17,6 +17,7 @@ from spacy.tokens import Doc, Token
 
 from .contract import Span
 from .labeller import Found
+from .lexicon import is_word
 from .relations import Relation
 from .titles import titled
 from .trimming import is_believable, trim, trim_date
@@ -45,6 +46,8 @@ _TRUSTING = {"believe", "believed", "believes", "trust", "trusts", "trusted", "c
 _WORKING = {"work", "works", "worked", "working", "job", "intern", "internship", "interview", "engineer"}
 _ROLES = {"user", "assistant", "system", "tool", "function", "developer"}
 _MARRYING = {"marry", "married", "marrying", "marries", "dating", "engaged"}
+_LIVING = {"person", "other"}
+"""Types of those whom a message may call in lower case: persons, and by a relation also pets."""
 _NAMELIKE = re.compile(r"[^\W\d_]")
 
 
@@ -74,12 +77,17 @@ class Names:
         return self._at.get(token.i)
 
     def spans(self, start: int) -> list[Span]:
-        """The names as spans of a text in which the doc stands at ``start``."""
+        """The names as spans of a text in which the doc stands at ``start``.
+
+        Certain are those of somebody, if they are written with a capital: one that
+        a word has not for being the first of its sentence.
+        """
         return [self._span(name, start) for name in self.all]
 
     def _span(self, name: Name, start: int) -> Span:
         first, last = self.doc[name.first], self.doc[name.last]
-        return Span(name.text(self.doc), name.type, start + first.idx, start + last.idx + len(last.text))
+        certain = name.type in _LIVING and not (name.first == name.last and first.is_sent_start and is_word(first))
+        return Span(name.text(self.doc), name.type, start + first.idx, start + last.idx + len(last.text), certain)
 
 
 def find_names(

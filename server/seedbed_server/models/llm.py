@@ -103,7 +103,7 @@ def field_of(name: str) -> Callable[[str], str | None]:
     """A parser that finds the first JSON object with text under ``name``, in prose or a fence as well."""
 
     def parse(answer: str) -> str | None:
-        for value in _objects(answer):
+        for value in objects(answer):
             text = value.get(name)
             if isinstance(text, str) and text.strip():
                 return _clean(text.strip())
@@ -128,7 +128,8 @@ def _clean(text: str) -> str:
     return _SURROGATE.sub("\ufffd", text)
 
 
-def _objects(answer: str) -> Iterator[dict[str, Any]]:
+def objects(answer: str) -> Iterator[dict[str, Any]]:
+    """The JSON objects of an answer, in prose or a fence as well; at most `OBJECTS` places are looked at."""
     decoder = json.JSONDecoder(strict=False)
     start = -1
     for _ in range(OBJECTS):

@@ -35,7 +35,10 @@ def owned_subject(verb: Token) -> Token | None:
     subject = next((child for child in verb.children if child.dep_ == "nsubj"), None)
     if subject is None or holder_of(subject) is None or subject.tag_ not in {"NN", "NNS"}:
         return None
-    alone = not any(child.dep_ == "compound" for child in subject.lefts)  # "phone number" is not vague
+    compounds = [child for child in subject.lefts if child.dep_ == "compound"]
+    if any(relation(child.text) for child in compounds):
+        return None  # "my sister elena is ...": somebody, written low
+    alone = not compounds  # "phone number" is not vague
     dated = subject.lower_ in ANNIVERSARIES and any(child.lower_ in {"on", "in"} for child in verb.rights)
     if not dated and not any(child.dep_ in {"attr", "acomp"} for child in verb.children):
         return None

@@ -18,8 +18,9 @@ from spacy.tokens import Doc
 from thinc.api import NumpyOps
 
 from .contract import Claim, Extraction, Span, Turn
-from .entities import find_names
-from .labeller import Found, Labeller, load
+from .entities import Names, find_names
+from .labeller import Found as Labelled
+from .labeller import Labeller, load
 from .lemmas import Lemmas
 from .lexicon import Lexicon
 from .mending import Mended, Mender
@@ -27,6 +28,8 @@ from .phrases import Scene
 from .reading import Piece, pieces
 from .recogniser import Recogniser
 from .relations import relations
+from .second_look import FirstLook, SecondLook
+from .supposing import supposed
 from .tokenizing import pass_plain_words
 from .trees import quoted_tokens
 from .triples import Triples
@@ -52,7 +55,19 @@ class _Read:
     turn: Turn
     entities: list[Span] = field(default_factory=list)
     claims: dict[tuple[str, str, str, bool], Claim] = field(default_factory=dict)
+    supposed: list[Span] = field(default_factory=list)
+    supposing: list[Claim] = field(default_factory=list)
     failed: bool = False
+
+
+@dataclass(slots=True)
+class _Found:
+    """What one piece of a turn names and says; a piece of somebody else's words has no ``look``."""
+
+    spans: list[Span]
+    look: FirstLook | None = None
+    supposed: list[Span] = field(default_factory=list)
+    supposing: list[Claim] = field(default_factory=list)
 
 
 class TaggerWorker:
@@ -64,6 +79,7 @@ class TaggerWorker:
         self._labeller = labeller
         self._mender = Mender(Lexicon(nlp))
         self._triples = Triples(Lemmas(nlp))
+        self._second_look = SecondLook(nlp, self._triples)
 
     def extract(self, turns: Sequence[Mapping[str, Any]]) -> Generator[None, None, list[dict[str, Any] | None]]:
         """Reads turns (`Turn.to_wire`) into `Extraction.to_wire`, in order; None for one that cannot be read.
@@ -87,42 +103,47 @@ class TaggerWorker:
             if result is None:
                 read.failed = True
                 continue
-            spans, claims = result
-            read.entities.extend(spans)
-            for claim in claims:
+            read.entities.extend(result.spans)
+            read.supposed.extend(result.supposed)
+            read.supposing.extend(result.supposing)
+            for claim in result.look.claims if result.look else ():
                 read.claims.setdefault((claim.subject, claim.predicate, claim.object, claim.negated), claim)
 
-    def _parse_alone(self, each: tuple[_Read, Piece]) -> tuple[list[Span], list[Claim]] | None:
+    def _parse_alone(self, each: tuple[_Read, Piece]) -> _Found | None:
         try:
             return self._parse([each])[0]
         except Exception:  # noqa: BLE001  counted as skipped by the caller
             logger.warning("tagger: text skipped")
             return None
 
-    def _parse(self, batch: list[tuple[_Read, Piece]]) -> list[tuple[list[Span], list[Claim]] | None]:
+    def _parse(self, batch: list[tuple[_Read, Piece]]) -> list[_Found | None]:
         with self._nlp.memory_zone():
             mended = [self._mender.mend(piece.text, read.turn.persons) for read, piece in batch]
             texts = [each.text for each in mended]
             docs = list(self._nlp.pipe(texts, batch_size=len(batch), disable=["ner"]))
             self._recogniser.mark(docs)
             labelled = self._labeller.of(docs)
-            return [
-                self._understand(read.turn, piece, text, doc, found)
-                for (read, piece), text, doc, found in zip(batch, mended, docs, labelled, strict=True)
+            found = [
+                self._understand(read.turn, piece, text, doc, names)
+                for (read, piece), text, doc, names in zip(batch, mended, docs, labelled, strict=True)
             ]
+            looked = [each for each in found if each.look]
+            again = self._second_look.claims([each.look for each in looked if each.look])
+            for each, claims in zip(looked, again, strict=True):
+                each.supposing = claims
+            return [*found]
 
-    def _understand(
-        self, turn: Turn, piece: Piece, mended: Mended, doc: Doc, labelled: Sequence[Found]
-    ) -> tuple[list[Span], list[Claim]]:
+    def _understand(self, turn: Turn, piece: Piece, mended: Mended, doc: Doc, labelled: Sequence[Labelled]) -> _Found:
         related = relations(doc)
         names = find_names(doc, mended.text, turn.persons, related, labelled)
-        spans = names.spans(0 if mended.edits else piece.start)
-        if mended.edits:
-            spans = [_placed(span, mended, piece.start) for span in spans]
+        spans = _placed(names, mended, piece.start)
         if not piece.said:
-            return spans, []
-        scene = Scene(doc, names, turn.speaker, turn.listener, quoted_tokens(doc, mended.text), related, turn.time)
-        return spans, self._triples.of(scene)
+            return _Found(spans)
+        quoted = quoted_tokens(doc, mended.text)
+        scene = Scene(doc, names, turn.speaker, turn.listener, quoted, related, turn.time)
+        may_be = supposed(doc, names)
+        look = FirstLook(scene, self._triples.of(scene), may_be)
+        return _Found(spans, look, _placed(Names(doc, may_be), mended, piece.start) if may_be else [])
 
 
 def create(settings: Mapping[str, Any]) -> TaggerWorker:
@@ -154,10 +175,12 @@ def _multiply_with_numpy(nlp: Language) -> None:
             node.ops = ops
 
 
-def _placed(span: Span, mended: Mended, start: int) -> Span:
-    """A span of a mended piece where it stands in the message."""
-    first, last = mended.source(span.start, span.end)
-    return replace(span, start=start + first, end=start + last)
+def _placed(names: Names, mended: Mended, start: int) -> list[Span]:
+    """The names of a piece that stands at ``start``, where they stand in the message as it was written."""
+    if not mended.edits:
+        return names.spans(start)
+    places = [(span, mended.source(span.start, span.end)) for span in names.spans(0)]
+    return [replace(span, start=start + first, end=start + last) for span, (first, last) in places]
 
 
 def _accept(wire: Mapping[str, Any]) -> _Read:
@@ -188,5 +211,15 @@ def _result(read: _Read) -> dict[str, Any] | None:
     if read.failed:
         return None
     text = read.turn.text
-    spans = [Span(text[s.start : s.end], s.type, s.start, s.end) for s in read.entities]
-    return Extraction(tuple(spans), tuple(list(read.claims.values())[:CLAIMS_LIMIT])).to_wire()
+    shouted = text.isupper()
+
+    def written(span: Span) -> Span:
+        words = text[span.start : span.end]
+        return replace(span, text=words, certain=span.certain and words[:1].isupper() and not shouted)
+
+    return Extraction(
+        tuple(map(written, read.entities)),
+        tuple(list(read.claims.values())[:CLAIMS_LIMIT]),
+        tuple(map(written, read.supposed)),
+        tuple(read.supposing[:CLAIMS_LIMIT]),
+    ).to_wire()

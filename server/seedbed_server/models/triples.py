@@ -17,6 +17,7 @@ from .clauses import Clause, Said, antecedent, is_passive
 from .complements import complements
 from .contract import Claim
 from .lemmas import Lemmas
+from .nicknaming import nicknames
 from .owning import own_name, owned_subject, owned_value
 from .phrases import Node, Scene
 from .references import resolve
@@ -55,6 +56,7 @@ class Triples:
 
     def _all(self, scene: Scene) -> Iterator[Claim]:
         yield from _relations(scene)
+        yield from nicknames(scene)
         dated = spells(scene.doc) if scene.time is not None else {}
         for sentence in scene.doc.sents:
             tokens = list(sentence)

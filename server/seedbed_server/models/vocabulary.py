@@ -251,7 +251,7 @@ NOT_NAMES = {
     "way", "haven", "take care", "self", "check out", "ahoy", "welcome", "sweet", "right", "true", "tysm", "hooray",
     "user", "assistant", "image", "video", "tues", "thurs", "mon", "wed", "fri", "nature", "music", "yoga", "art",
     "reading", "family", "ai", "tv", "diy", "pc", "pt", "bbq", "dj", "ceo", "phd", "gps", "faq", "url", "id", "vip",
-    "rv", "pr",
+    "rv", "pr", "wtf", "omfg", "holy",
 }  # fmt: skip
 """What a tagger trained on newswire takes for a name in a chat, and is none."""
 
@@ -301,3 +301,12 @@ DRAFTS = {
     "reply", "answer", "response", "outline", "section", "sections", "table", "spreadsheet", "document", "file",
 }  # fmt: skip
 """Parts of a text or a program that a conversation works on."""
+
+PRONOUNS = frozenset(
+    """
+    i me my mine myself you your yours yourself yourselves he him his himself she her hers herself it its itself
+    we us our ours ourselves they them their theirs themselves this that these those who whom whose which what
+    someone somebody anyone anybody everyone everybody nobody something anything everything nothing one
+    """.split()  # noqa: SIM905 - one word after another reads best
+)
+"""Words that name nobody and nothing by themselves."""

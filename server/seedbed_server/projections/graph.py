@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from seedbed_server.log import Decision
 from seedbed_server.projections.aliases import Names
+from seedbed_server.projections.believing import Beliefs
 from seedbed_server.projections.entities import Entities, Entity
 from seedbed_server.projections.fact_ids import FactIds
 from seedbed_server.projections.identity import Identity
@@ -41,7 +42,12 @@ class MemoryGraph:
     """
 
     def __init__(
-        self, names: Names, identity: Identity, retractions: Retractions, clock: Callable[[], float] = time.time
+        self,
+        names: Names,
+        identity: Identity,
+        retractions: Retractions,
+        clock: Callable[[], float] = time.time,
+        beliefs: Beliefs | None = None,
     ) -> None:
         import networkx as nx  # a third of a second: not at the start of a server
 
@@ -53,6 +59,7 @@ class MemoryGraph:
         self._retractions = retractions
         self._clock = clock
         self._newest = 0.0
+        self._beliefs = Beliefs() if beliefs is None else beliefs
         self._names = names
         self._claims: dict[Circle, list[ClaimRow]] = defaultdict(list)
         self._retracted: dict[Circle, list[tuple[ClaimRow, float]]] = defaultdict(list)
@@ -66,6 +73,7 @@ class MemoryGraph:
 
         False, and nothing is taken in, where it changes who is who: the graph must be made anew.
         """
+        known = self._beliefs.admit(known)
         self._names.add(known.mentions, known.claims)
         if self._names.evident() != self.identity.evident:
             return False
@@ -73,7 +81,7 @@ class MemoryGraph:
         return True
 
     def take(self, known: Known) -> None:
-        """Take in rows of which the names are known."""
+        """Take in rows that count, of which the names are known."""
         self.entities.add(known.mentions, known.claims)
         touched: dict[Circle, None] = {}
         for stated in known.claims:
@@ -191,10 +199,11 @@ class MemoryGraph:
 
 def made_of(known: Known, decisions: Sequence[Decision] = (), clock: Callable[[], float] = time.time) -> MemoryGraph:
     """Make a graph at once; ``known`` without the claims that were stated by decision."""
-    whole = replace(known, claims=[*known.claims, *stated_claims(decisions)])
+    beliefs = Beliefs()
+    whole = beliefs.admit(replace(known, claims=[*known.claims, *stated_claims(decisions)]))
     names = Names()
     names.add(whole.mentions, whole.claims)
-    graph = MemoryGraph(names, Identity(decisions, names.evident()), Retractions(decisions), clock)
+    graph = MemoryGraph(names, Identity(decisions, names.evident()), Retractions(decisions), clock, beliefs)
     graph.take(whole)
     return graph
 

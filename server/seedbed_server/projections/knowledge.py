@@ -4,7 +4,8 @@ One reading by the tagger serves both, so they share one cursor and are reported
 under two names. Only what each message itself says is stored, one row per
 mention and per claim; entities, facts and which fact supersedes which are
 worked out when read. So an erasure deletes rows and leaves nothing behind, and
-order of arrival does not matter.
+order of arrival does not matter. Rows that count only where the memory knows a
+name are stored too; `believing` says which of them do.
 """
 
 from __future__ import annotations
@@ -18,7 +19,16 @@ from typing import Protocol
 from seedbed_server.models.contract import Extraction, Turn
 from seedbed_server.projections.contract import Batch, Prepared, Projection
 from seedbed_server.projections.derived import Derived
-from seedbed_server.projections.rows import REACH, ClaimRow, Known, MentionRow, claims_of, mentions_of, turns
+from seedbed_server.projections.rows import (
+    REACH,
+    ClaimRow,
+    Known,
+    MentionRow,
+    Standing,
+    claims_of,
+    mentions_of,
+    turns,
+)
 
 RULES = "knowledge-4"
 TABLES = {"entities": "mention", "triples": "claim"}
@@ -54,15 +64,17 @@ class Knowledge(Projection[Reading]):
     CREATE TABLE IF NOT EXISTS mention (
         key INTEGER NOT NULL, seq INTEGER NOT NULL, start INTEGER NOT NULL, end INTEGER NOT NULL,
         entity_id TEXT NOT NULL, form TEXT NOT NULL, type TEXT NOT NULL, text TEXT NOT NULL, said_at REAL NOT NULL,
+        standing INTEGER NOT NULL,
         PRIMARY KEY (key, seq, start, entity_id)
     ) WITHOUT ROWID;
-    CREATE INDEX IF NOT EXISTS mention_entity ON mention (key, entity_id, seq);
+    CREATE INDEX IF NOT EXISTS mention_entity ON mention (key, entity_id, seq, standing);
     CREATE TABLE IF NOT EXISTS claim (
         key INTEGER NOT NULL, seq INTEGER NOT NULL, place INTEGER NOT NULL,
         subject_id TEXT NOT NULL, subject TEXT NOT NULL, subject_type TEXT NOT NULL, predicate TEXT NOT NULL,
         object_id TEXT NOT NULL, object TEXT NOT NULL, object_type TEXT NOT NULL,
         negated INTEGER NOT NULL, modality TEXT NOT NULL, surface TEXT NOT NULL,
         said_at REAL NOT NULL, recorded_at REAL NOT NULL, valid_from REAL, valid_to REAL,
+        rests_on TEXT NOT NULL,
         PRIMARY KEY (key, seq, place)
     ) WITHOUT ROWID;
     """
@@ -151,14 +163,23 @@ class Knowledge(Projection[Reading]):
         return [seq for (seq,) in found if seq not in but]
 
     async def mentions_of(self, key: int, names: Sequence[str], limit: int = 100) -> list[MentionRow]:
-        """Return the newest mentions, newest first, under any of these ids of names."""
-        query = "SELECT * FROM mention WHERE key = ? AND entity_id = ? AND start >= 0 ORDER BY seq DESC, start LIMIT ?"
+        """Return the newest mentions that count, newest first, under any of these ids of names."""
+        query = (
+            "SELECT * FROM mention WHERE key = ? AND entity_id = ? AND start >= 0 AND standing >= ? "
+            "ORDER BY seq DESC, start LIMIT ?"
+        )
 
         def newest(db: sqlite3.Connection) -> list[MentionRow]:
-            return [MentionRow(*row) for name in names for row in db.execute(query, (key, name, limit))]
+            least = {name: Standing.SUPPOSED if _is_known(db, key, name) else Standing.READ for name in names}
+            return [MentionRow(*row) for name in names for row in db.execute(query, (key, name, least[name], limit))]
 
         rows = await self._derived.read(newest)
         return sorted(rows, key=lambda row: (-row.seq, row.start))[:limit]
+
+
+def _is_known(db: sqlite3.Connection, key: int, name: str) -> bool:
+    query = "SELECT 1 FROM mention WHERE key = ? AND entity_id = ? AND standing = ? LIMIT 1"
+    return db.execute(query, (key, name, Standing.CERTAIN)).fetchone() is not None
 
 
 def _load(db: sqlite3.Connection, key: int, after_seq: int) -> Known:

@@ -5,16 +5,10 @@ from __future__ import annotations
 import hashlib
 import re
 
+from seedbed_server.models.vocabulary import PRONOUNS
 from seedbed_server.projections.analysis import MARKS, normalise
 
 LONGEST = 256  # code points of a name: as many as an identifier of the contract has bytes
-PRONOUNS = frozenset(
-    """
-    i me my mine myself you your yours yourself yourselves he him his himself she her hers herself it its itself
-    we us our ours ourselves they them their theirs themselves this that these those who whom whose which what
-    someone somebody anyone anybody everyone everybody nobody something anything everything nothing one
-    """.split()  # noqa: SIM905 - one word after another reads best
-)
 # Articles and other words that only hold names together. In lower case: people are called "A", "An" and "Do".
 PARTICLES = frozenset(
     """

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from enum import IntEnum
 from typing import NamedTuple
 
 from seedbed.messages import Message
@@ -22,8 +23,20 @@ DEATH = ("be", "dead")  # predicate and object of the claim that somebody has di
 REACH = 8  # messages before one in which those who take part are looked for
 
 
+class Standing(IntEnum):
+    """Whether a word of a message is a name.
+
+    A supposed one is where a certain one with the same form stands anywhere in
+    the memory; one that was read is, but certain only where it is written as a name.
+    """
+
+    SUPPOSED = 0
+    READ = 1
+    CERTAIN = 2
+
+
 class MentionRow(NamedTuple):
-    """A name in a message. ``said_at`` is in seconds since 1970."""
+    """A name in a message. ``said_at`` is in seconds since 1970, ``standing`` one of `Standing`."""
 
     key: int
     seq: int
@@ -34,12 +47,14 @@ class MentionRow(NamedTuple):
     type: str
     text: str
     said_at: float
+    standing: int = Standing.READ
 
 
 class ClaimRow(NamedTuple):
     """A claim in a message; ``place`` is its number there. Times are in seconds since 1970.
 
     Without ``valid_from`` it holds from ``said_at``; without ``valid_to`` it is open.
+    It was said if all names are known whose ids, divided by spaces, it ``rests_on``.
     """
 
     key: int
@@ -59,6 +74,7 @@ class ClaimRow(NamedTuple):
     recorded_at: float
     valid_from: float | None = None
     valid_to: float | None = None
+    rests_on: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,17 +111,20 @@ def mentions_of(key: int, message: Message, extraction: Extraction | None) -> It
     form = canonical(message.name)
     if form:
         here = (UNPLACED, UNPLACED, entity_id(form), form, "person", message.name)
-        yield MentionRow(key, message.seq, *here, said_at)
-    for span in extraction.entities if extraction else ():
+        yield MentionRow(key, message.seq, *here, said_at, Standing.CERTAIN)
+    if extraction is None:
+        return
+    sure = ((span, Standing.CERTAIN if span.certain else Standing.READ) for span in extraction.entities)
+    for span, standing in (*sure, *((span, Standing.SUPPOSED) for span in extraction.supposed)):
         form = canonical(span.text)
         if form and span.type != "date":
             place = (span.start, span.end, entity_id(form), form, span.type, span.text)
-            yield MentionRow(key, message.seq, *place, said_at)
+            yield MentionRow(key, message.seq, *place, said_at, standing)
 
 
 def claims_of(key: int, message: Message, extraction: Extraction | None) -> Iterator[ClaimRow]:
     """What a message claims, but for an assistant's offers and for anybody's own death."""
-    for place, claim in enumerate(extraction.claims if extraction else ()):
+    for place, claim in enumerate((*extraction.claims, *extraction.supposing) if extraction else ()):
         subject, object_ = canonical(claim.subject), canonical(claim.object)
         # What an assistant offers to do is said in passing, many times a day, and tells nothing of anybody's life.
         offer = message.role == "assistant" and claim.modality != "asserted" and claim.subject == speaker(message)
@@ -119,7 +138,9 @@ def claims_of(key: int, message: Message, extraction: Extraction | None) -> Iter
                 *(entity_id(object_), claim.object, claim.object_type or "other"),
                 *(int(claim.negated), claim.modality, claim.surface),
                 *(seconds(said(message)), seconds(message.recorded_at)),
-                *(seconds(time) if time else None for time in (claim.valid_from, claim.valid_to)),
+                seconds(claim.valid_from) if claim.valid_from else None,
+                seconds(claim.valid_to) if claim.valid_to else None,
+                " ".join(entity_id(canonical(name)) for name in claim.rests_on),
             )
 
 

@@ -31,7 +31,8 @@ def stated_claims(decisions: Iterable[Decision]) -> list[ClaimRow]:
             *(entity_id(object_), said.object, "other"),
             *(int(said.negated), "asserted", ""),
             *(seconds(decision.said_at), seconds(decision.recorded_at)),
-            *(seconds(time) if time else None for time in (said.valid_from, said.valid_to)),
+            seconds(said.valid_from) if said.valid_from else None,
+            seconds(said.valid_to) if said.valid_to else None,
         )
         found.append(row)
     return found

@@ -32,11 +32,15 @@ _STATES = {
 
 
 class Part(Protocol):
-    """A child process, as status reports it."""
+    """A child process, or what else may be down, as status reports it."""
 
     name: str
     restarts: int
-    detail: str
+
+    @property
+    def detail(self) -> str:
+        """What there is to say of it, in words of our own."""
+        ...
 
     @property
     def state(self) -> str:

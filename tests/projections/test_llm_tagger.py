@@ -1,0 +1,196 @@
+"""Reading by a language model, against a scripted server on a real socket, with a local reader behind it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncIterator, Sequence
+
+import pytest
+
+from seedbed_server.models import llm as client
+from seedbed_server.models import llm_tagger as room
+from seedbed_server.models.breaker import FIRST, MOST, STRIKES, Breaker
+from seedbed_server.models.contract import Claim, Extraction, Turn
+from seedbed_server.models.llm import Llm
+from seedbed_server.models.llm_reading import READ_LIMIT
+from seedbed_server.models.llm_tagger import LlmTagger
+
+from .test_llm import Endpoint, drip, endpoint, flood, hang, reply, says
+
+__all__ = ["endpoint"]
+
+CLAIM = {"subject": "Maya", "predicate": "live in", "object": "Porto", "quote": "I live in Porto"}
+GOOD = json.dumps({"entities": [{"text": "Porto", "type": "location"}], "triples": [CLAIM]})
+LOCAL = Extraction((), (Claim("Maya", "be", "local", False, "asserted", ""),))
+TURN = Turn("I live in Porto, canary.", "Maya", "", None)
+
+
+class LocalReader:
+    fingerprint = "local"
+
+    def __init__(self) -> None:
+        self.read = 0
+
+    async def extract(self, turns: Sequence[Turn]) -> list[Extraction | None]:
+        self.read += len(turns)
+        return [LOCAL for _ in turns]
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Reading:
+    """An `LlmTagger`, and what is around it."""
+
+    def __init__(self, url: str, seconds: float = 5.0, calls: int = 4) -> None:
+        self.local = LocalReader()
+        self.clock = Clock()
+        llm = Llm(url, "small", api_key="sk-canary", timeout=seconds)
+        self.tagger = LlmTagger(llm, self.local, calls=calls, breaker=Breaker(self.clock))
+
+    async def objects(self, count: int = 1, turn: Turn = TURN) -> list[str]:
+        found = await self.tagger.extract([turn] * count)
+        return [claim.object for each in found if each for claim in each.claims]
+
+
+@pytest.fixture
+async def reading(endpoint: Endpoint) -> AsyncIterator[Reading]:
+    reading = Reading(endpoint.url, seconds=0.5)
+    yield reading
+    await reading.tagger.close()
+
+
+async def test_well_formed_answers(endpoint: Endpoint, reading: Reading) -> None:
+    """Are taken; the local reader has nothing to do."""
+    endpoint.scripts = [says(f"```json\n{GOOD}\n```")]
+    assert await reading.objects(3) == ["Porto"] * 3
+    assert (reading.local.read, reading.tagger.state) == (0, "ready")
+    assert reading.tagger.detail == "extraction: 3 messages read by the endpoint, 0 by local models instead"
+    sent = json.loads(endpoint.requests[0][2]["messages"][1]["content"])
+    assert sent["message"] == TURN.text
+
+
+HOSTILE = GOOD.replace("Porto", "Rome").replace("Maya", "she")
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [says("no"), says(GOOD[:40]), says(HOSTILE), reply(b"{}", "500 Oops"), flood, hang, drip],
+    ids=["prose", "cut", "hostile", "status", "huge", "hangs", "drips"],
+)
+async def test_bad_answers_cost_nothing(
+    endpoint: Endpoint, reading: Reading, bad: object, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A message whose answer is of no use is read locally, the others are not; no text or key is in a log."""
+    endpoint.scripts = [bad, bad, says(GOOD)]  # type: ignore[list-item]
+    with caplog.at_level(logging.DEBUG):
+        assert await reading.objects() == ["local"]
+        assert await reading.objects(2) == ["Porto", "Porto"]
+    assert reading.tagger.state == "ready"
+    assert reading.tagger.detail == "extraction: 2 messages read by the endpoint, 1 by local models instead"
+    assert "canary" not in caplog.text
+
+
+async def test_long_messages_are_read_locally(endpoint: Endpoint, reading: Reading) -> None:
+    """What the endpoint is not shown whole, it is not shown."""
+    endpoint.scripts = [says(GOOD)]
+    assert await reading.objects(turn=Turn("x" * (READ_LIMIT + 1), "Maya", "", None)) == ["local"]
+    assert endpoint.requests == []
+
+
+async def test_calls_are_bounded(endpoint: Endpoint) -> None:
+    """Never more at once than is set."""
+    under_way, most = 0, 0
+
+    async def slow(writer: asyncio.StreamWriter) -> None:
+        nonlocal under_way, most
+        under_way += 1
+        most = max(most, under_way)
+        await asyncio.sleep(0.02)
+        under_way -= 1
+        await says(GOOD)(writer)
+
+    endpoint.scripts = [slow]
+    reading = Reading(endpoint.url, calls=3)
+    assert await reading.objects(12) == ["Porto"] * 12
+    assert most == 3
+    await reading.tagger.close()
+
+
+async def test_a_dead_endpoint_is_left_alone(
+    endpoint: Endpoint, reading: Reading, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It costs one wait; then it is tried in the background, ever more seldom, and used again when it answers."""
+    monkeypatch.setattr(room, "PATIENCE", 0.3)
+    endpoint.scripts = [hang]
+    begun = asyncio.get_running_loop().time()
+    assert await reading.objects(40) == ["local"] * 40
+    assert asyncio.get_running_loop().time() - begun < 2
+    asked = len(endpoint.requests)
+    assert asked < 12
+    assert reading.tagger.state == "down"
+    assert reading.tagger.detail.endswith(f"40 by local models instead; next try in {FIRST:.0f} s")
+    assert await reading.objects(40) == ["local"] * 40
+    assert len(endpoint.requests) == asked
+
+    reading.clock.now += FIRST
+    begun = asyncio.get_running_loop().time()
+    assert await reading.objects() == ["local"]
+    assert asyncio.get_running_loop().time() - begun < 0.25  # nobody waits for the try
+    await asyncio.sleep(0.5)
+    assert reading.tagger.detail.endswith(f"next try in {2 * FIRST:.0f} s")
+
+    endpoint.scripts = [says('{"entities": [], "triples": []}'), says(GOOD)]
+    reading.clock.now += 2 * FIRST
+    assert await reading.objects() == ["local"]
+    await asyncio.sleep(0.2)
+    assert reading.tagger.state == "ready"
+    assert await reading.objects() == ["Porto"]
+
+
+async def test_nobody_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A refused connection, and an address that is none, are read around."""
+    monkeypatch.setattr(client, "PAUSE", 0.01)
+    for url in ("http://127.0.0.1:1/v1", "http://[", "nonsense"):
+        reading = Reading(url)
+        assert await reading.objects(10) == ["local"] * 10
+        assert reading.tagger.state == "down"
+        await reading.tagger.close()
+
+
+def test_the_fingerprint_says_who_reads() -> None:
+    """Another model, or none, begins at the start of the log."""
+    one = LlmTagger(Llm("http://127.0.0.1:1", "one"), LocalReader(), calls=1)
+    other = LlmTagger(Llm("http://127.0.0.1:1", "other"), LocalReader(), calls=1)
+    assert len({one.fingerprint, other.fingerprint, LocalReader.fingerprint}) == 3
+
+
+def test_the_breaker() -> None:
+    """Opens with the third failure in a row, doubles its time up to a bound, and closes with a success."""
+    clock = Clock()
+    breaker = Breaker(clock)
+    for _ in range(STRIKES - 1):
+        breaker.failed()
+    breaker.succeeded()
+    for _ in range(STRIKES - 1):
+        breaker.failed()
+    assert breaker.closed
+    breaker.failed()
+    breaker.failed()  # under way when it opened
+    assert (breaker.closed, breaker.wait) == (False, FIRST)
+    waits = []
+    for _ in range(10):
+        clock.now += breaker.wait
+        breaker.failed_again()
+        waits.append(breaker.wait)
+    assert waits[:2] == [2 * FIRST, 4 * FIRST]
+    assert waits[-1] == MOST
+    breaker.succeeded()
+    assert (breaker.closed, breaker.wait) == (True, 0.0)
