@@ -24,7 +24,9 @@ BEGIN, END = "<!-- figures -->", "<!-- end of figures -->"
 def main() -> int:
     """Run the benchmarks; the exit code is 1 when a bar does not hold."""
     parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__)
-    parser.add_argument("only", nargs="*", metavar="NAME", help="start, write, ingest, seed, graph or scale; default: all but scale")
+    parser.add_argument(
+        "only", nargs="*", metavar="NAME", help="start, write, ingest, seed, graph or scale; default: all but scale"
+    )
     parser.add_argument("--quick", action="store_true", help="small sizes: to see that it runs, not for figures")
     parser.add_argument("--write", action="store_true", help="put the figures into docs/benchmarks.md")
     parser.add_argument("--messages", type=int, default=50_000, help="of scale (default: %(default)s)")

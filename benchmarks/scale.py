@@ -64,10 +64,14 @@ def run(folder: Path, *, messages: int, memories: int, base: tuple[int, int] = B
     size = f"{messages:,} messages over {memories:,} memories"
     return Outcome(
         (
-            _ratio(f"Recall p50 of memories in use, {size}, against {base[0]:,} over {base[1]:,}", small, large, "recall"),
+            _ratio(
+                f"Recall p50 of memories in use, {size}, against {base[0]:,} over {base[1]:,}", small, large, "recall"
+            ),
             _ratio("Seed p50 of memories in use, the same", small, large, "seed"),
             _ratio("first Recall p50 of a memory after a start, the same", small, large, "first"),
-            Bar("Recall p99 while ingesting, against idle p50, there", "≤", 5, _p(large.busy, 99) / _p(large.recall, 50)),
+            Bar(
+                "Recall p99 while ingesting, against idle p50, there", "≤", 5, _p(large.busy, 99) / _p(large.recall, 50)
+            ),
             Bar("all processes, resident, there", "≤", 1536, sum(large.rss.values()), "MiB"),
         ),
         [*_figures(small), *_figures(large), *_extrapolated(small, large)],

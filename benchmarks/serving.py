@@ -70,7 +70,9 @@ def server(
     data_dir.mkdir(parents=True, exist_ok=True)
     with (data_dir / "output.txt").open("ab") as output:
         started = time.perf_counter()
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=os.environ | {"PYTHONPATH": path})
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=os.environ | {"PYTHONPATH": path}
+        )
     try:
         yield Served(address, psutil.Process(process.pid), started)
     finally:
