@@ -111,7 +111,7 @@ def _measure(data: Path, messages: int, memories: int, hot_mb: int) -> _Found:
         client.memory(names[-1]).recall(next(ask))  # the first call of all pays for what the libraries put off
         first = _idle(served, names[:-1], lambda name: client.memory(name).recall(next(ask)))
         for name in used:
-            client.memory(name, _VARIANT).recall(next(ask))
+            client.memory(name).recall(next(ask))
         recall = _idle(served, used * 2, lambda name: client.memory(name).recall(next(ask)))
         seed = _idle(served, used * 2, lambda name: client.memory(name).seed(next(ask)))
         with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
@@ -141,7 +141,7 @@ def _fill(client: Client, messages: int, memories: int) -> None:
     each = messages // memories
 
     def write(number: int) -> None:
-        memory = client.memory(_name(number))
+        memory = client.memory(_name(number), _VARIANT)
         for first in range(0, each, _WRITE):
             memory.write(conversation(number, min(_WRITE, each - first), first=first))
 
