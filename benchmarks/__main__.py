@@ -31,12 +31,14 @@ def main() -> int:
     parser.add_argument("--write", action="store_true", help="put the figures into docs/benchmarks.md")
     parser.add_argument("--messages", type=int, default=50_000, help="of scale (default: %(default)s)")
     parser.add_argument("--memories", type=int, default=500, help="of scale (default: %(default)s)")
+    parser.add_argument("--data-dir", type=Path, help="of scale: keep what is written, and go on with it")
     chosen = parser.parse_args()
     names = chosen.only or list(_benchmarks(Path(), quick=False))
     before = os.getloadavg()
     with tempfile.TemporaryDirectory(prefix="seedbed-bench-") as folder:
         every = _benchmarks(Path(folder), quick=chosen.quick)
-        every["scale"] = partial(scale.run, Path(folder), messages=chosen.messages, memories=chosen.memories)
+        data_dir = chosen.data_dir or Path(folder)
+        every["scale"] = partial(scale.run, data_dir, messages=chosen.messages, memories=chosen.memories)
         unknown = sorted(set(names) - every.keys())
         if unknown:
             parser.error(f"no such benchmark: {', '.join(unknown)}")

@@ -25,6 +25,7 @@ from benchmarks.outcome import Bar, Outcome
 from benchmarks.serving import Served, server, wait_applied, wait_ready
 from benchmarks.texts import conversation, questions
 from seedbed import Client, Hybrid, Vector, Window
+from seedbed.errors import NotFoundError, UnavailableError
 
 BASE = (10_000, 100)
 """Messages and memories that the larger size is compared with."""
@@ -34,8 +35,8 @@ _VARIANT = Hybrid(Window(10), Vector(k=10))
 _SEARCHABLE = ("vectors", "lexical")
 _WRITE = 50
 _WRITERS = 4
-_IN_USE = 50
-_FIRST = 100
+_IN_USE = 30
+_FIRST = 61
 _AT_ONCE = 15
 """Calls while the tagger is held: the server's watchdog would replace it after a minute."""
 _CHILDREN = {"encoder": "stand_in_encoder", "tagger": "tagger_child", "vectors": "chroma_worker"}
@@ -69,7 +70,10 @@ class _Found:
 
 
 def run(folder: Path, *, messages: int, memories: int, base: tuple[int, int] = BASE, hot_mb: int = 32) -> Outcome:
-    """Measure ``base``, then ``messages`` over ``memories``; the hot set may take ``hot_mb`` MiB."""
+    """Measure ``base``, then ``messages`` over ``memories``; the hot set may take ``hot_mb`` MiB.
+
+    What an earlier run has written in ``folder`` is not written again.
+    """
     small = _measure(folder / "small", *base, hot_mb)
     large = _measure(folder / "large", messages, memories, hot_mb)
     size = f"{messages:,} messages over {memories:,} memories"
@@ -97,9 +101,7 @@ def _measure(data: Path, messages: int, memories: int, hot_mb: int) -> _Found:
     settings = {"hot_memory_mb": hot_mb}
     with server(data, module="benchmarks.stand_in", settings=settings) as served, Client(served.address) as client:
         wait_ready(client)
-        began = time.perf_counter()
-        _fill(client, messages, memories)
-        per_second = messages / (time.perf_counter() - began)
+        per_second = _fill(client, messages, memories)
     with server(data, module="benchmarks.stand_in", settings=settings) as served, Client(served.address) as client:
         start = _listening(served, client)
         wait_ready(client)
@@ -136,19 +138,30 @@ def _measure(data: Path, messages: int, memories: int, hot_mb: int) -> _Found:
         )
 
 
-def _fill(client: Client, messages: int, memories: int) -> None:
-    """Write all memories, some at a time, and wait until words and vectors are applied."""
+def _fill(client: Client, messages: int, memories: int) -> float:
+    """Write all memories, some at a time, until words and vectors are applied; returns messages a second."""
     each = messages // memories
 
-    def write(number: int) -> None:
+    def write(number: int) -> int:
         memory = client.memory(_name(number), _VARIANT)
-        for first in range(0, each, _WRITE):
+        there = _last_seq(client, number)
+        for first in range(there, each, _WRITE):
             memory.write(conversation(number, min(_WRITE, each - first), first=first))
+        return max(each - there, 0)
 
+    began = time.perf_counter()
     with ThreadPoolExecutor(_WRITERS) as pool:
-        list(pool.map(write, range(memories)))
+        written = sum(pool.map(write, range(memories)))
     for number in range(memories):
         wait_applied(client, _name(number), _SEARCHABLE, patience=24 * 3600.0)
+    return written / (time.perf_counter() - began)
+
+
+def _last_seq(client: Client, number: int) -> int:
+    try:
+        return client.status(_name(number)).last_seq
+    except NotFoundError:
+        return 0
 
 
 def _write_on(address: str, memories: int, seconds: float) -> float:
@@ -165,8 +178,6 @@ def _write_on(address: str, memories: int, seconds: float) -> float:
 
 def _listening(served: Served, client: Client) -> float:
     """Seconds from the start to the first answer."""
-    from seedbed.errors import UnavailableError
-
     while True:
         try:
             client.status()

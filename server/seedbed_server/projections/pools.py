@@ -10,6 +10,7 @@ a collection: it stays small however many there are, and is read in 10 ms.
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import logging
 import resource
@@ -105,7 +106,7 @@ class Pools:
         """Give back everything loaded, when there is no room for one more."""
         if self._loaded and self._bytes >= LOADED:
             self.close()
-            gc.collect()  # the client is part of a cycle, and holds what it has loaded
+            _give_back()
             self.client = _client(self._folder)
 
 
@@ -132,6 +133,13 @@ def _client(folder: Path) -> Any:
     # No .env file is read: it is the working directory's, not ours.
     settings = Settings(_env_file=None, anonymized_telemetry=False, allow_reset=False)  # type: ignore[call-arg]
     return chromadb.PersistentClient(folder, settings=settings)
+
+
+def _give_back() -> None:
+    """Return to the system what was freed: Chroma's threads have arenas of their own, which would keep all of it."""
+    gc.collect()
+    with suppress(OSError, AttributeError):  # another C library
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _raise_file_limit() -> None:
