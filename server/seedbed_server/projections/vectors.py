@@ -23,6 +23,7 @@ from seedbed_server.projections.derived import Derived
 from seedbed_server.projections.vector_index import VectorIndex
 
 LAYOUT = "rows-1"  # version of header, ids and kinds of rows; another one encodes anew
+MOST_SEQ = 2**63 - 1
 SINGLE = ""  # the kind of row that holds a message on its own
 
 
@@ -144,15 +145,15 @@ class Vectors(Projection[list[Row]]):
         await self._derived.write(lambda db: db.execute("DELETE FROM vectors WHERE key = ?", (key,)))
         return {"vectors": sum(chunks for _, _, chunks in known)}
 
-    async def load(self, key: int, after_seq: int = 0, kind: str = SINGLE) -> Loaded:
-        """Return the vectors of the memory's messages with a greater seq, by seq.
+    async def load(self, key: int, after_seq: int = 0, upto_seq: int = MOST_SEQ, kind: str = SINGLE) -> Loaded:
+        """Return the vectors of the memory's messages with a greater seq, up to ``upto_seq``, by seq.
 
         A message that the index has lost is left out. Raises PartUnavailableError,
         also when the index was begun anew and all of it has to be stored again.
         """
         if await self._index.generation() != self._generation:
             raise PartUnavailableError("vectors")
-        known = [(s, n) for s, k, n in await self._counts(key, after_seq, stored_only=True) if k == kind]
+        known = [(s, n) for s, k, n in await self._counts(key, after_seq, upto_seq, stored_only=True) if k == kind]
         ids = [i for seq, chunks in known for i in row_ids(key, seq, kind, chunks)]
         found = await self._index.fetch(key, ids)
         seqs, offsets, rows = [], [0], []
@@ -166,10 +167,14 @@ class Vectors(Projection[list[Row]]):
         matrix = np.stack(rows).astype(np.float32) if rows else np.empty((0, self._encoder.dimensions), np.float32)
         return Loaded(np.array(seqs, np.int64), np.array(offsets, np.int64), matrix)
 
-    async def _counts(self, key: int, after_seq: int, *, stored_only: bool) -> list[tuple[int, str, int]]:
+    async def _counts(
+        self, key: int, after_seq: int, upto_seq: int = MOST_SEQ, *, stored_only: bool
+    ) -> list[tuple[int, str, int]]:
         """Seq, kind and number of chunks, by seq."""
-        query = "SELECT seq, kind, chunks FROM vectors WHERE key = ? AND seq > ? AND stored >= ? ORDER BY seq"
-        values = (key, after_seq, int(stored_only))
+        query = (
+            "SELECT seq, kind, chunks FROM vectors WHERE key = ? AND seq > ? AND seq <= ? AND stored >= ? ORDER BY seq"
+        )
+        values = (key, after_seq, upto_seq, int(stored_only))
         return await self._derived.read(lambda db: db.execute(query, values).fetchall())
 
 
