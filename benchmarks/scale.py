@@ -256,7 +256,11 @@ def _ratio(promise: str, small: _Found, large: _Found, what: str) -> Bar:
 def _figures(found: _Found) -> list[tuple[str, str]]:
     at = f"{found.messages:,}"
     return [
-        (f"{at}: Write to words and vectors applied", f"{found.per_second:.0f} messages/s"),
+        *(
+            [(f"{at}: Write to words and vectors applied", f"{found.per_second:.0f} messages/s")]
+            if found.per_second
+            else []
+        ),
         (f"{at}: first answer after a start, all parts ready", f"{found.start:.1f} s, {found.ready:.1f} s"),
         (f"{at}: first Recall of a memory", _calls(found.first)),
         (f"{at}: Recall, memories in use", _calls(found.recall)),
@@ -269,17 +273,19 @@ def _figures(found: _Found) -> list[tuple[str, str]]:
 
 
 def _extrapolated(small: _Found, large: _Found) -> list[tuple[str, str]]:
-    """A straight line through the two sizes, where they differ."""
+    """What a message more costs where the sizes differ; in memory, less once what is bounded is full."""
     more = large.messages - small.messages
     if more <= 0:
         return []
     shown = []
     for what, before, after in (("resident", small.rss, large.rss), ("on disk", small.files, large.files)):
-        slope = {name: (after[name] - before[name]) / more for name in after}
-        million = {name: after[name] + slope[name] * (MILLION - large.messages) for name in after}
-        each = ", ".join(f"{name} {slope[name] * _MIB:.0f}" for name in slope)
-        shown += [(f"bytes a message more, {what}", each), (f"straight on to {MILLION:,}, {what}", _mib(million))]
-    return shown
+        each = ", ".join(f"{name} {(after[name] - before[name]) * _MIB / more:.0f}" for name in after)
+        shown.append((f"bytes a message more, {what}", each))
+    million = {
+        name: size + (size - small.files[name]) / more * (MILLION - large.messages)
+        for name, size in large.files.items()
+    }
+    return [*shown, (f"straight on to {MILLION:,}, on disk", _mib(million))]
 
 
 def _mib(sizes: dict[str, float]) -> str:
