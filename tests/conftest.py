@@ -39,7 +39,7 @@ async def encoder(models_dir: Path) -> AsyncIterator[Encoder]:
 @pytest.fixture(scope="session")
 def served(models_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
     """One real server for all tests that leave it as they found it; its models may still be loading."""
-    with serving(tmp_path_factory.mktemp("served"), models_dir) as running:
+    with serving(tmp_path_factory.mktemp("served"), models_dir, "--set", "recall_log=1000") as running:
         yield running
 
 

@@ -109,6 +109,7 @@ def test_servicers_import_no_model_no_sql_and_no_graph_library() -> None:
         ("models", {"log", "projections", "recall", "memories", "rpc", "app"}),
         ("projections", {"recall", "memories", "rpc", "app"}),
         ("recall", {"memories", "rpc", "app"}),
+        ("recall_log", {"processes", "models", "projections", "recall", "memories", "rpc", "app"}),
         ("memories", {"rpc", "app"}),
         ("rpc", {"app"}),
     ],

@@ -25,6 +25,7 @@ from seedbed_server import __version__
 from seedbed_server.app.cli import app
 from seedbed_server.app.settings import Settings
 from seedbed_server.models.manifest import models
+from tests.client import scripted
 
 CANARY = "kanarienvogel"
 Run = Callable[..., click.testing.Result]
@@ -39,7 +40,8 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def address(models_dir: Path, data_dir: Path) -> Iterator[str]:
     """A running server, as a user starts one: without tokens, on loopback."""
-    with testing.server("--set", f"models_dir={models_dir}", data_dir=data_dir) as started:
+    settings = ("--set", f"models_dir={models_dir}", "--set", "recall_log=10")
+    with testing.server(*settings, data_dir=data_dir) as started:
         yield started
 
 
@@ -98,6 +100,33 @@ def test_write_then_read_seed_and_recall(run: Run) -> None:
     assert "Maya: I live in Oslo." in hits.stdout
     assert "lexical" in hits.stdout
     assert "(#0)" not in hits.stdout  # legs that found nothing are not shown
+
+
+def test_recalls_tells_why_the_agent_said_that(run: Run) -> None:
+    """What was asked and shown, newest first; the texts only if asked for; nothing that a terminal obeys."""
+    run("write", "recalled", "I live in Oslo.\x1b[2J", "--name", "Maya")
+    run("seed", "recalled", "Where does Maya live? \x1b[2J", "--max-tokens", "500")
+    run("recall", "recalled", "Oslo", "--k", "2")
+    told = run("recalls", "recalled").stdout
+    newest, oldest = told.index('Recall  "Oslo"'), told.index('Seed  "Where does Maya live? \ufffd[2J"')
+    assert newest < oldest
+    assert "all sessions, k 2" in told[newest:oldest]
+    assert "lexical +" in told[newest:oldest]
+    assert "session default, at most 500 tokens" in told[oldest:]
+    assert "window message" in told[oldest:]
+    assert "I live in Oslo." not in told
+    assert "> I live in Oslo.\ufffd[2J" in run("recalls", "recalled", "--texts", "--limit", "1").stdout
+    assert '"Oslo"' not in run("recalls", "recalled", "--session", "default").stdout
+    assert "recall_log ready" in run("status").stdout
+
+
+def test_recalls_says_that_the_recall_log_is_off(run: Run) -> None:
+    """Rather than nothing at all."""
+    with scripted.serving(scripted.Scripted()) as address, Client(address) as client:
+        client.create_memory("maya")
+        ended = run("recalls", "maya", "--server", address)
+    assert (ended.exit_code, ended.stdout) == (0, "")
+    assert "the recall log is off" in ended.stderr
 
 
 def test_status_tells_what_runs(run: Run) -> None:

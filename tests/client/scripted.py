@@ -261,6 +261,7 @@ def serving(
         "ImportMessages": scripted.import_messages,
         "ExportMemory": scripted.export_memory,
         "Recall": scripted.canned("Recall", memory_pb2.RecallResponse),
+        "ListRecalls": scripted.canned("ListRecalls", memory_pb2.ListRecallsResponse),
         "Forget": scripted.canned("Forget", memory_pb2.ForgetResponse),
     }
     knowledge = {

@@ -243,6 +243,7 @@ def everything(client: Any) -> Any:
         "Read": memory.read,
         "Seed": memory.seed,
         "Recall": lambda: memory.recall("cats"),
+        "ListRecalls": memory.recalls,
         "Clear": memory.clear,
         "Forget": lambda: memory.forget(["x"]),
         "ImportMessages": lambda: memory.import_messages(HELLO),
@@ -519,6 +520,40 @@ def test_recall_and_receipt_are_decoded(shell: Shell, client: Any, scripted: Scr
     proof = shell(memory.forget(["m1", "m2"]))
     assert (proof.id, proof.missing_ids, proof.completed_at) == ("r", ("m2",), datetime(2024, 5, 8, tzinfo=UTC))
     assert (proof.stores[0].store, proof.stores[0].erased, proof.stores[0].files_rewritten) == ("log", 1, True)
+
+
+def test_entries_of_the_recall_log_are_decoded(shell: Shell, client: Any, scripted: Scripted) -> None:
+    """What was asked, with absent values as None, and what was shown; page after page."""
+    entry = memory_pb2.RecallEntry(
+        call="Seed", request_id="r", session="s", query="cats", query_cut=True, max_tokens=0, tokens=7, truncated=True,
+        degraded=["vector"], below_floor=2, more_shown=3, messages=[message_to_proto(Message("user", ("a cat",)))],
+    )  # fmt: skip
+    entry.time.FromJsonString("2026-05-08T00:00:00Z")
+    entry.as_of.known_at.FromJsonString("2026-05-07T00:00:00Z")
+    item = entry.shown.add(origin="vector", kind="recalled", score=1.5, tokens=4, message_ids=["m1", "m2"])
+    item.legs.add(leg="lexical", raw=9.0, contribution=1.5, rank=1)
+    scripted.replies["ListRecalls"] = memory_pb2.ListRecallsResponse(entries=[entry], kept=5)
+    memory = client.memory("maya", Window())
+    (found,) = shell(memory.recalls(session="s", with_messages=True, page_size=1))
+    assert (found.time, found.known_at) == (datetime(2026, 5, 8, tzinfo=UTC), datetime(2026, 5, 7, tzinfo=UTC))
+    assert (found.call, found.request_id, found.session, found.query, found.query_cut) == (
+        "Seed",
+        "r",
+        "s",
+        "cats",
+        True,
+    )
+    assert (found.max_tokens, found.k, found.valid_at, found.tokens, found.truncated) == (0, 0, None, 7, True)
+    assert (found.degraded, found.below_floor, found.more_shown) == (("vector",), 2, 3)
+    assert found.messages == (Message("user", ("a cat",)),)
+    (shown,) = found.shown
+    assert (shown.origin, shown.kind, shown.score, shown.tokens) == ("vector", "recalled", 1.5, 4)
+    assert (shown.message_ids, shown.legs[0].leg) == (("m1", "m2"), "lexical")
+    request = scripted.last("ListRecalls").request
+    assert (request.session, request.with_messages, request.page_size) == ("s", True, 1)
+    entry.ClearField("max_tokens")
+    scripted.replies["ListRecalls"] = memory_pb2.ListRecallsResponse(entries=[entry])
+    assert shell(memory.recalls())[0].max_tokens is None
 
 
 def test_knowledge_is_decoded(shell: Shell, client: Any, scripted: Scripted) -> None:

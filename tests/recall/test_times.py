@@ -108,5 +108,8 @@ def test_messages_inside_and_just_after() -> None:
     times = np.array([(WEDNESDAY - timedelta(days=days)).timestamp() for days in days] + [np.nan])
     alive = np.array([True] * 5 + [False, True])
     assert within("What did I say two weeks ago?", times, alive).tolist() == [0, 1, 0.5, 0, 0, 0, 0]
+    assert within("What did I say two weeks ago?", times, alive, WEDNESDAY - timedelta(26)).tolist()[0] == 1
+    for edge in (datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC)):
+        assert not within("What did I say two weeks ago, or last month?", times, alive, edge).any()
     assert not within("What did I say?", times, alive).any()
     assert not within("last week", times[:0], alive[:0]).any()

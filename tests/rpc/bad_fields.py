@@ -61,6 +61,7 @@ FREE = {
     ("UpdateMemory", "revision"),
     ("Read", "after_seq"),
     ("Recall", "explain"),
+    ("ListRecalls", "with_messages"),
     ("ListTriples", "include_superseded"),
     ("MergeEntities", "preview"),
 }

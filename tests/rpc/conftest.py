@@ -39,7 +39,9 @@ async def server(models_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> 
         for name, namespaces in TOKENS.items()
     )
     tokens.write_text("\n".join(["[tokens]", *entries]), encoding="utf-8")
-    settings = Settings(listen="127.0.0.1:0", data_dir=folder / "data", models_dir=models_dir, tokens_file=tokens)
+    settings = Settings(
+        listen="127.0.0.1:0", data_dir=folder / "data", models_dir=models_dir, tokens_file=tokens, recall_log=50
+    )
     async with running(settings) as started:
         yield started
 

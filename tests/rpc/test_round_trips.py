@@ -198,6 +198,18 @@ async def test_as_of_an_earlier_time_nothing_later_is_known(trips: Caller, memor
             assert sorted(text.split()[-1].strip(".") for text in found) == expected
 
 
+async def test_last_month_is_that_before_the_time_asked_as_of(trips: Caller, memory: str) -> None:
+    """Relative times of a query count from the world time; without one, from the newest message."""
+    months = [datetime(2024, month, 10, tzinfo=UTC) for month in (2, 4, 6)]
+    await trips("Write", written(memory, *(said(f"We went to Oslo, trip {at:%m}.", time=_time(at)) for at in months)))
+    for valid_at, expected in ((None, set()), (datetime(2024, 5, 3, tzinfo=UTC), {"04"})):
+        as_of = AsOf(valid_at=_time(valid_at)) if valid_at else None
+        request = pb.RecallRequest(memory=memory, query="Which trip was last month?", as_of=as_of, explain=True)
+        hits = (await trips("Recall", request)).hits
+        then = [hit.message for hit in hits if any(leg.leg == "time" and leg.raw == 1 for leg in hit.legs)]
+        assert {message.parts[0].text[-3:-1] for message in then} == expected
+
+
 async def test_settings_change_by_their_mask_and_revision(trips: Caller, memory: str) -> None:
     """Only what the mask names; only at the revision that the call names."""
     request = pb.CreateMemoryRequest(memory=memory, variant=Variant(window=WindowVariant(n=3)), system="Be kind.")

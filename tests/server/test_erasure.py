@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 
 import pytest
 
@@ -63,6 +64,54 @@ def test_nothing_of_it_is_in_any_answer(ready: Serving, how: str) -> None:
         assert list(memory.entities()) == []
         assert list(memory.triples(include_superseded=True)) == []
         ready.applied(name)
+
+
+def files_with(ready: Serving, word: str) -> list[str]:
+    """The files of the data directory that hold a word."""
+    files = [file for file in (ready.folder / "data").rglob("*") if file.is_file()]
+    return [file.name for file in files if word.encode() in file.read_bytes()]
+
+
+def test_forget_takes_what_the_recall_log_showed_of_it(ready: Serving) -> None:
+    """Every entry that showed the message, with its query; counted in the receipt, and out of every file."""
+    memory = ready.client.memory(next(_names), Window(1))
+    memory.write([said("I love gorse and figs.", id="recalled-m1"), said("Noted.", id="recalled-m2")])
+    memory.recall("Who loves gorse, ask Frobisher?", k=10)
+    memory.seed("Frobisher again", variant=Buffer())
+    memory.seed("Only the newest")
+    entries = list(memory.recalls(with_messages=True))
+    assert [entry.query for entry in entries][:2] == ["Only the newest", "Frobisher again"]
+    assert entries[1].shown[0].message_ids == ("recalled-m1",)
+    assert [message.text for message in entries[1].messages] == ["I love gorse and figs.", "Noted."]
+    assert "recall_log.db-wal" in files_with(ready, "Frobisher")
+    memory.seed("Frobisher, unwritten", variant=Buffer())  # still in the queue
+    receipt = memory.forget(["recalled-m1"])
+    (store,) = [store for store in receipt.stores if store.store == "recall_log"]
+    assert (store.erased, store.files_rewritten) == (3, True)
+    assert files_with(ready, "Frobisher") == []
+    assert [entry.query for entry in memory.recalls()] == ["Only the newest"]
+    held = [name for name in files_with(ready, "recalled-m") if name.startswith("recall_log")]
+    assert held == []  # it holds no ids at all
+
+
+@pytest.mark.parametrize("how", ["clear", "session", "delete"])
+def test_what_was_asked_goes_with_what_is_cleared_or_deleted(ready: Serving, how: str) -> None:
+    """Whatever was shown; written already or still in the queue; in the moment the call returns."""
+    name, query = next(_names), f"Marzipanwort {how}"
+    memory = ready.client.memory(name, Window(1), session="one")
+    memory.write([said("Hello.")])
+    memory.seed(query)
+    assert [entry.query for entry in memory.recalls(session="one")] == [query]
+    memory.seed(f"{query}, and not written yet")
+    memory.seed(f"{query}, of a session without messages", session="two" if how != "session" else "one")
+    calls: dict[str, Callable[[], int]] = {
+        "clear": memory.clear,
+        "session": lambda: memory.clear(session="one"),
+        "delete": lambda: ready.client.delete_memory(name),
+    }
+    assert calls[how]() == 1
+    assert files_with(ready, query) == []
+    assert list(ready.client.memory(name, Window(1)).recalls()) == []
 
 
 def test_a_cleared_memory_goes_on(ready: Serving) -> None:

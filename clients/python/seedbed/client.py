@@ -31,6 +31,7 @@ from seedbed.results import (
     Merged,
     ModelInfo,
     Recall,
+    RecallEntry,
     Receipt,
     ServerStatus,
     Subgraph,
@@ -217,6 +218,17 @@ class RemoteMemory:
             query=query, k=k, session=session, valid_at=valid_at, known_at=known_at, explain=explain
         )
         return self._carrier.run_creating(call, self._calls)
+
+    def recalls(
+        self, *, session: str = "", with_messages: bool = False, page_size: int = PAGE_SIZE
+    ) -> Iterator[RecallEntry]:
+        """Iterate over the answered seeds and recalls that the server's recall log keeps, newest first.
+
+        Of one session or (by default) of all; none where the recall log is off.
+        ``with_messages`` brings the messages that were shown, as the log has them now.
+        """
+        call = self._calls.recalls(session=session, with_messages=with_messages, page_size=page_size)
+        return self._carrier.items(call, self._calls)
 
     def clear(self, *, session: str = "") -> int:
         """Erase the messages of the whole memory, or of one session; return how many. Pin and settings stay."""

@@ -24,7 +24,9 @@ KEEPALIVE_TIMEOUT_MS = 20_000
 # request id. gRPC itself caps maxAttempts at 5; with these figures the retries
 # spread over about 3 s, enough for a server to be restarted.
 _REPEATABLE = {
-    "seedbed.v1.MemoryService": ["GetMemory", "ListMemories", "Write", "Read", "Seed", "Recall", "ExportMemory"],
+    "seedbed.v1.MemoryService": [
+        *("GetMemory", "ListMemories", "Write", "Read", "Seed", "Recall", "ListRecalls", "ExportMemory"),
+    ],
     "seedbed.v1.KnowledgeService": ["ListEntities", "GetEntity", "ListTriples", "Explore", "FindPaths"],
     "seedbed.v1.AdminService": ["GetStatus", "ListModels"],
 }

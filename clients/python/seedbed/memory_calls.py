@@ -18,6 +18,7 @@ from seedbed.results import (
     MemoryInfo,
     Merged,
     Recall,
+    RecallEntry,
     Receipt,
     Subgraph,
     Triple,
@@ -146,6 +147,18 @@ class MemoryCalls:
             explain=explain,
         )
         return Call("MemoryService", "Recall", request, replies.recall)
+
+    def recalls(self, *, session: str, with_messages: bool, page_size: int, token: str = "") -> Call[Page[RecallEntry]]:
+        """ListRecalls, from ``token`` on."""
+        asked: dict[str, Any] = {"session": session, "with_messages": with_messages, "page_size": page_size}
+
+        def parse(reply: memory_pb2.ListRecallsResponse) -> Page[RecallEntry]:
+            after = reply.next_page_token
+            following = self.recalls(**asked, token=after) if after else None
+            return Page(tuple(replies.recall_entry(each) for each in reply.entries), following)
+
+        request = memory_pb2.ListRecallsRequest(**self._address, **asked, page_token=token)
+        return Call("MemoryService", "ListRecalls", request, parse)
 
     def clear(self, session: str) -> Call[int]:
         """Clear."""

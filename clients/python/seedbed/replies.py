@@ -21,8 +21,10 @@ from seedbed.results import (
     PartStatus,
     ProjectionStatus,
     Recall,
+    RecallEntry,
     Receipt,
     ServerStatus,
+    ShownItem,
     StoreErasure,
     Subgraph,
     Triple,
@@ -70,8 +72,38 @@ def recall(proto: memory_pb2.RecallResponse) -> Recall:
 
 
 def _hit(proto: memory_pb2.Hit) -> Hit:
-    legs = tuple(LegScore(leg.leg, leg.raw, leg.contribution, leg.rank) for leg in proto.legs)
-    return Hit(message_from_proto(proto.message), proto.score, legs)
+    return Hit(message_from_proto(proto.message), proto.score, _legs(proto.legs))
+
+
+def _legs(protos: Iterable[memory_pb2.LegScore]) -> tuple[LegScore, ...]:
+    return tuple(LegScore(leg.leg, leg.raw, leg.contribution, leg.rank) for leg in protos)
+
+
+def recall_entry(proto: memory_pb2.RecallEntry) -> RecallEntry:
+    """An entry of the recall log."""
+    return RecallEntry(
+        time=time_from_proto(proto.time, "time"),
+        call=proto.call,
+        request_id=proto.request_id,
+        session=proto.session,
+        query=proto.query,
+        query_cut=proto.query_cut,
+        max_tokens=proto.max_tokens if proto.HasField("max_tokens") else None,
+        k=proto.k,
+        valid_at=_time(proto.as_of.valid_at, proto.as_of.HasField("valid_at")),
+        known_at=_time(proto.as_of.known_at, proto.as_of.HasField("known_at")),
+        tokens=proto.tokens,
+        truncated=proto.truncated,
+        degraded=tuple(proto.degraded),
+        below_floor=proto.below_floor,
+        shown=tuple(_shown(item) for item in proto.shown),
+        more_shown=proto.more_shown,
+        messages=tuple(message_from_proto(message) for message in proto.messages),
+    )
+
+
+def _shown(proto: memory_pb2.ShownItem) -> ShownItem:
+    return ShownItem(proto.origin, proto.kind, proto.score, proto.tokens, tuple(proto.message_ids), _legs(proto.legs))
 
 
 def receipt(proto: memory_pb2.Receipt) -> Receipt:

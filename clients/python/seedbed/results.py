@@ -82,6 +82,46 @@ class Recall:
 
 
 @dataclass(frozen=True, slots=True)
+class ShownItem:
+    """One piece of what an answer showed, and ids of the messages it stands on; ``legs`` of a recall's hit."""
+
+    origin: str
+    kind: str
+    score: float
+    tokens: int
+    message_ids: tuple[str, ...]
+    legs: tuple[LegScore, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RecallEntry:
+    """An answered Seed or Recall (``call``) from the server's recall log: what was asked, and what was shown.
+
+    ``query_cut`` says that the query was longer; ``more_shown`` how many pieces
+    came after those in ``shown``. ``messages`` are those that ``shown`` names, as
+    the log has them now, if they were asked for.
+    """
+
+    time: datetime
+    call: str
+    request_id: str
+    session: str
+    query: str
+    query_cut: bool
+    max_tokens: int | None
+    k: int
+    valid_at: datetime | None
+    known_at: datetime | None
+    tokens: int
+    truncated: bool
+    degraded: tuple[str, ...]
+    below_floor: int
+    shown: tuple[ShownItem, ...]
+    more_shown: int
+    messages: tuple[Message, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class StoreErasure:
     """What one store erased; ``files_rewritten`` when no byte of it is left in its files."""
 

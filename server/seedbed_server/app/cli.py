@@ -6,6 +6,7 @@ import json
 import sys
 import time
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -143,6 +144,27 @@ def recall(
             err.print(least, highlight=False)
         if found.degraded:
             err.print(f"degraded: without {', '.join(found.degraded_legs)}", highlight=False)
+
+
+@app.command()
+@calling
+def recalls(
+    target: Target,
+    memory: str,
+    session: Annotated[str, typer.Option("--session", help="Only calls about this session.")] = "",
+    limit: Annotated[int, typer.Option(min=1, help="The most calls.")] = 20,
+    texts: Annotated[bool, typer.Option("--texts", help="Show the messages, as the log has them now.")] = False,
+) -> None:
+    """Print what was asked of a memory and what it showed, newest first: the server's recall log."""
+    from seedbed_server.app.recalls import told
+
+    with target.client() as client:
+        entries = client.memory(memory).recalls(session=session, with_messages=texts, page_size=min(limit, 1000))
+        for entry in islice(entries, limit):
+            for line in told(entry):
+                out.print(line.translate(_CONTROLS), highlight=False, markup=False, soft_wrap=True)
+        if not any(part.part == "recall_log" for part in client.status().parts):
+            err.print("the recall log is off: the server's setting recall_log turns it on", highlight=False)
 
 
 @app.command()

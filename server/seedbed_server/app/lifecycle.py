@@ -3,6 +3,7 @@
 port         bound, and not served yet: a taken address is found before anything is touched
 lock         one server per data directory
 log          the truth: from here on, writes can be taken
+recall log   follows what the log erased while it was down
 derived      the SQLite file of the projections
 projector    follows the log
 rpc          the port takes calls; health says SERVING
@@ -53,6 +54,7 @@ from seedbed_server.projections.summarisers import Abstractive, Extractive, Summ
 from seedbed_server.projections.vector_index import ChromaIndex
 from seedbed_server.projections.vectors import Vectors
 from seedbed_server.recall import HotMemories, QueryVectors, Recall
+from seedbed_server.recall_log import RecallLog
 from seedbed_server.rpc.admin_servicer import AdminServicer
 from seedbed_server.rpc.guards import Draining, Guards, chain
 from seedbed_server.rpc.knowledge_servicer import KnowledgeServicer
@@ -86,6 +88,9 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
         stack.enter_context(lock_data_dir(settings.data_dir))
         truth = await Log.open(sqlite_url(settings.data_dir / "log.db"))
         stack.push_async_callback(truth.close)
+        most = settings.recall_log_mb * 1024 * 1024
+        recall_log = await RecallLog.open(truth, settings.data_dir, kept=settings.recall_log, most_bytes=most)
+        stack.push_async_callback(recall_log.close)
 
         encoder = Encoder(weights, threads=settings.worker_threads)
         tagger = Tagger(weights, threads=settings.worker_threads)
@@ -132,17 +137,19 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
             SummaryPart(summaries),
             CustomPart(registered()),
         )
+        parts = (*children, recall_log) if recall_log.kept else children
         servicers = (
             MemoryServicer(
                 truth,
                 recall,
                 seeder,
-                Forgetting(truth, projector, derived),
+                Forgetting(truth, projector, derived, recall_log),
+                recall_log,
                 DEFAULT_VARIANT,
                 page_bytes=min(PAGE_BYTES, most_bytes * 3 // 4),
             ),
             KnowledgeServicer(truth, knowledge, graphs, Corrections(truth, graphs)),
-            AdminServicer(truth, projector, children, models(), datetime.now(UTC)),
+            AdminServicer(truth, projector, parts, models(), datetime.now(UTC)),
         )
         await server.start(servicers)
 

@@ -20,6 +20,7 @@ from typing import Any
 
 PREFIX = "SEEDBED_"
 _SECRET: Mapping[str, Any] = {"secret": True}
+_MOST_PORT = 65535
 _MOST_MESSAGE_MB = 2048  # gRPC counts bytes in 31 bits
 
 
@@ -55,6 +56,10 @@ class Settings:
     """Memories kept loaded for recall, in MiB."""
     min_free_mb: int = 256
     """Below this much free disk, in MiB, derived stores take no more writes."""
+    recall_log: int = 0
+    """Entries of the recall log kept for each memory, the newest ones; 0 keeps none."""
+    recall_log_mb: int = 64
+    """The recall log of all memories, in MiB; the oldest entries go first."""
     worker_threads: int = 1
     """Threads of the encoder and of the tagger, each."""
     llm_url: str = ""
@@ -74,12 +79,11 @@ class Settings:
             raise SettingsError("tls_cert and tls_key: set both or neither")
         if self.tls_client_ca and not self.tls_cert:
             raise SettingsError("tls_client_ca: needs tls_cert and tls_key")
-        if not self.tokens_file and not self.tls_client_ca and not _on_loopback(self.listen):
-            raise SettingsError("listen: without access tokens the server listens on loopback only; set tokens_file")
-        for name in ("max_calls", "max_message_mb", "worker_threads"):
+        _refuse_address(self.listen, is_open=not self.tokens_file and not self.tls_client_ca)
+        for name in ("max_calls", "max_message_mb", "recall_log_mb", "worker_threads"):
             if getattr(self, name) < 1:
                 raise SettingsError(f"{name}: must be at least 1")
-        for name in ("drain_seconds", "hot_memory_mb", "min_free_mb"):
+        for name in ("drain_seconds", "hot_memory_mb", "min_free_mb", "recall_log"):
             if not 0 <= getattr(self, name) < math.inf:
                 raise SettingsError(f"{name}: must be a number from 0")
         if self.max_message_mb >= _MOST_MESSAGE_MB:
@@ -88,6 +92,16 @@ class Settings:
     def shown(self) -> dict[str, str]:
         """All settings as text, secrets hidden."""
         return {f.name: _shown(getattr(self, f.name), secret="secret" in f.metadata) for f in fields(self)}
+
+
+def _refuse_address(listen: str, *, is_open: bool) -> None:
+    """Refuse what is no address, and one that others reach while the server is open to all."""
+    _, colon, port = listen.rpartition(":")
+    # Checked here, since gRPC takes port 65536 for 0, and so on.
+    if not (colon and port.isascii() and port.isdigit() and int(port) <= _MOST_PORT):
+        raise SettingsError("listen: must be HOST:PORT, the port from 0 to 65535")
+    if is_open and not _on_loopback(listen):
+        raise SettingsError("listen: without access tokens the server listens on loopback only; set tokens_file")
 
 
 def _on_loopback(listen: str) -> bool:

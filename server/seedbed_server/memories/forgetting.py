@@ -11,6 +11,7 @@ from seedbed_server.errors import PartUnavailableError
 from seedbed_server.log import Log
 from seedbed_server.projections.derived import Derived
 from seedbed_server.projections.projector import Projector
+from seedbed_server.recall_log import RecallLog
 
 # How long an erasure may take to reach every derived store, in seconds; the caller's deadline may be shorter.
 PATIENCE = 60.0
@@ -42,6 +43,7 @@ class Forgetting:
     log: Log
     projector: Projector
     derived: Derived
+    recall_log: RecallLog
 
     async def forget(self, namespace: str, name: str, ids: Sequence[str]) -> Receipt:
         """Erase the messages everywhere and return the receipt.
@@ -62,6 +64,7 @@ class Forgetting:
                 raise late
             counts |= followed
         clean = await self.derived.scrub()
+        entries = await self.recall_log.follow(erasure.id if erasure is not None else None)
         rows = len(erasure.seqs) if erasure is not None else 0
         return Receipt(
             id=uuid.uuid4().hex,
@@ -69,6 +72,7 @@ class Forgetting:
             stores=(
                 Erased("log", rows, self.log.scrubbed),
                 *(Erased(store, count, clean and store != "vectors") for store, count in counts.items()),
+                *([Erased(self.recall_log.name, entries, files_rewritten=True)] if entries is not None else ()),
             ),
             missing=tuple(one for one in dict.fromkeys(ids) if one not in stored),
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
 
 import numpy as np
@@ -28,7 +29,8 @@ MOST_BYTES = 12 * 2**20
 class Search:
     """What to look for: at most ``k`` messages, of ``session`` if it is set, with a seq of at most ``upto_seq``.
 
-    ``distinct`` leaves out those that say the same as one that is better, or as good and newer.
+    ``distinct`` leaves out those that say the same as one that is better, or as good and newer. Relative times of the
+    query count from ``asked_at``, or else from the newest message that the search may see.
     """
 
     query: str
@@ -36,6 +38,7 @@ class Search:
     session: str = ""
     upto_seq: int | None = None
     distinct: bool = False
+    asked_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +149,7 @@ def _match(memory: HotMemory, terms: Sequence[str], search: Search) -> _Words:
     legs = {
         "lexical": (memory.postings.score(terms, layout), LEXICAL),
         "exact": (identified, EXACT),
-        "time": (within(search.query, memory.times, layout.alive), TIME),
+        "time": (within(search.query, memory.times, layout.alive, search.asked_at), TIME),
         "speaker": (named.astype(np.float64), SPEAKER),
         "role": (memory.generic_assistant.astype(np.float64), ROLE),
     }

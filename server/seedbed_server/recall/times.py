@@ -2,8 +2,9 @@
 
 A grammar of our own, and a small one: libraries for this read many languages,
 take milliseconds a sentence, or depend on the clock. Relative times count from a
-reference time: that of the newest message which a search may see, so that the
-answer depends on the memory and never on when the server is asked. What is
+reference time: the world time that is asked as of, or else that of the newest
+message which a search may see, so that the answer depends on the question and the
+memory, and never on when the server is asked. What is
 ambiguous, such as "may" or a bare weekday in the future, is left to the words.
 """
 
@@ -62,16 +63,17 @@ def intervals(query: str, reference: datetime) -> list[Interval]:
     return [*islice(_intervals(query[:_READ], now), _MOST)]
 
 
-def within(query: str, times: Floats, alive: Mask) -> Floats:
+def within(query: str, times: Floats, alive: Mask, asked_at: datetime | None = None) -> Floats:
     """How well each message's time is what the query speaks of: 1 inside, 1/2 just after, else 0; shape (n,).
 
     ``times`` are seconds since 1970, NaN where unknown. What happened is told
     soon after: within a week, or within as long as the interval is, up to two.
+    Relative times count from ``asked_at``, or else from the newest message.
     """
     found = np.zeros(len(times))
     known = alive & np.isfinite(times)
     if known.any():
-        for interval in intervals(query, datetime.fromtimestamp(float(times[known].max()), UTC)):
+        for interval in intervals(query, asked_at or datetime.fromtimestamp(float(times[known].max()), UTC)):
             begin, end = (moment.timestamp() for moment in interval)
             after = min(max(end - begin, _WEEK), 2 * _WEEK)
             found[known & (begin <= times) & (times < end)] = 1.0

@@ -103,6 +103,11 @@ def current_namespaces() -> tuple[str, ...] | None:
     return _current.get().namespaces
 
 
+def current_request_id() -> str:
+    """The id of the call: its caller's, or one made here."""
+    return _current.get().request_id
+
+
 @asynccontextmanager
 async def statuses(call: Call) -> AsyncIterator[None]:
     """Turn every exception into a status of the contract."""

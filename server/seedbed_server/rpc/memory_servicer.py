@@ -18,10 +18,12 @@ from seedbed_server.errors import InvalidFieldError, SeedbedError
 from seedbed_server.log import Imported, Log, MemoryRecord, NewMemory
 from seedbed_server.memories import Ask, Forgetting, Seeder
 from seedbed_server.recall import Recall, Search
-from seedbed_server.rpc import answers, checks
-from seedbed_server.rpc.guards import open_namespace
+from seedbed_server.recall_log import RecallLog
+from seedbed_server.rpc import answers, checks, recalls
+from seedbed_server.rpc.guards import current_request_id, open_namespace
 from seedbed_server.rpc.limits import LIMITS
 from seedbed_server.rpc.paging import PAGE_BYTES, ROWS, page, within
+from seedbed_server.rpc.recall_entries import of_recall, of_seed
 
 Context = grpc.aio.ServicerContext[Any, Any]
 
@@ -37,6 +39,7 @@ class MemoryServicer(MemoryServiceServicer):
     recall: Recall
     seeder: Seeder
     forgetting: Forgetting
+    recall_log: RecallLog
     default_variant: Variant
     page_bytes: int = PAGE_BYTES
 
@@ -76,7 +79,9 @@ class MemoryServicer(MemoryServiceServicer):
     async def DeleteMemory(self, request: pb.DeleteMemoryRequest, context: Context) -> pb.DeleteMemoryResponse:
         """Delete a memory; what is derived from it follows at once."""
         namespace, name = _address(request)
-        return pb.DeleteMemoryResponse(messages_deleted=await self.log.delete(namespace, name))
+        deleted = await self.log.delete(namespace, name)
+        await self.recall_log.follow()
+        return pb.DeleteMemoryResponse(messages_deleted=deleted)
 
     async def Write(self, request: pb.WriteRequest, context: Context) -> pb.WriteResponse:
         """Store a batch; the answer comes after the commit and waits for no model."""
@@ -123,29 +128,46 @@ class MemoryServicer(MemoryServiceServicer):
             known_at=known_at,
         )
         record = await self._record(request)
-        return wire.seed_to_proto(await self.seeder.seed(record, variant or record.variant, ask))
+        seed = await self.seeder.seed(record, variant or record.variant, ask)
+        if self.recall_log.kept:
+            self.recall_log.note(of_seed(record.key, current_request_id(), ask, seed))
+        return wire.seed_to_proto(seed)
 
     async def Clear(self, request: pb.ClearRequest, context: Context) -> pb.ClearResponse:
         """Erase the messages of a session, or of the whole memory; the pin stays."""
         namespace, name = _address(request)
         session = checks.optional_identifier(request.session, "session")
-        _, cleared = await self.log.clear(namespace, name, session=session)
+        key, cleared = await self.log.clear(namespace, name, session=session)
+        await self.recall_log.clear(key, session=session)
         return pb.ClearResponse(messages_cleared=cleared)
 
     async def Recall(self, request: pb.RecallRequest, context: Context) -> pb.RecallResponse:
         """Return the ranked search behind the seed; fewer hits where they would not go into one answer."""
-        _, known_at = checks.as_of(request.as_of)
+        valid_at, known_at = checks.as_of(request.as_of)
         search = Search(
             query=checks.text_within(request.query, "query", LIMITS.query_bytes),
             k=checks.count(_given(request, "k"), "k", default=_HITS),
             session=checks.optional_identifier(request.session, "session"),
+            asked_at=valid_at,
         )
         record = await self._record(request)
         if known_at is not None:
             search = replace(search, upto_seq=await self.log.seq_at(record.key, known_at))
-        found = answers.ranking(await self.recall.search(record, search), explain=request.explain)
+        ranking = await self.recall.search(record, search)
+        found = answers.ranking(ranking, explain=request.explain)
         del found.hits[len(within(found.hits, self.page_bytes)) :]
+        if self.recall_log.kept:
+            shown = replace(ranking, hits=ranking.hits[: len(found.hits)])
+            entry = of_recall(record.key, current_request_id(), search, shown, valid_at, known_at)
+            self.recall_log.note(entry)
         return found
+
+    async def ListRecalls(self, request: pb.ListRecallsRequest, context: Context) -> pb.ListRecallsResponse:
+        """Return a page of what was asked and shown, newest first."""
+        checks.optional_identifier(request.session, "session")
+        size = checks.count(_given(request, "page_size"), "page_size", default=_PAGE)
+        record = await self._record(request)
+        return await recalls.listed(self.recall_log, self.log, record.key, request, size, self.page_bytes)
 
     async def Forget(self, request: pb.ForgetRequest, context: Context) -> pb.ForgetResponse:
         """Erase chosen messages from every store, and return the receipt."""

@@ -122,13 +122,15 @@ class PartStatus(google.protobuf.message.Message):
     RESTARTS_FIELD_NUMBER: builtins.int
     DETAIL_FIELD_NUMBER: builtins.int
     part: builtins.str
-    """"log", "encoder", "tagger", "vectors"."""
+    """"log", "encoder", "tagger", "vectors"; where it is on, "recall_log"."""
     state: global___PartState.ValueType
     """What it is doing."""
     restarts: builtins.int
     """How often it had to be started again."""
     detail: builtins.str
-    """What it runs: a model's name, a library's version."""
+    """What it runs: a model's name, a library's version; of the recall log, how
+    many entries it holds and how many it had to drop.
+    """
     def __init__(
         self,
         *,

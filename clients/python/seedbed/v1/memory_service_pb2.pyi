@@ -932,6 +932,215 @@ class LegScore(google.protobuf.message.Message):
 global___LegScore = LegScore
 
 @typing.final
+class ListRecallsRequest(google.protobuf.message.Message):
+    """Request of ListRecalls."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    NAMESPACE_FIELD_NUMBER: builtins.int
+    MEMORY_FIELD_NUMBER: builtins.int
+    SESSION_FIELD_NUMBER: builtins.int
+    PAGE_SIZE_FIELD_NUMBER: builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: builtins.int
+    WITH_MESSAGES_FIELD_NUMBER: builtins.int
+    namespace: builtins.str
+    """The namespace."""
+    memory: builtins.str
+    """The memory's name."""
+    session: builtins.str
+    """Only the calls about this session; empty lists all."""
+    page_size: builtins.int
+    """At most this many; default 100, also for 0; more than 1000 is 1000. A page
+    may hold fewer, to stay under the message size limit.
+    """
+    page_token: builtins.str
+    """From the response before."""
+    with_messages: builtins.bool
+    """Return the messages that were shown, too, as the log has them now."""
+    def __init__(
+        self,
+        *,
+        namespace: builtins.str = ...,
+        memory: builtins.str = ...,
+        session: builtins.str = ...,
+        page_size: builtins.int | None = ...,
+        page_token: builtins.str = ...,
+        with_messages: builtins.bool = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["_page_size", b"_page_size", "page_size", b"page_size"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_page_size", b"_page_size", "memory", b"memory", "namespace", b"namespace", "page_size", b"page_size", "page_token", b"page_token", "session", b"session", "with_messages", b"with_messages"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["_page_size", b"_page_size"]) -> typing.Literal["page_size"] | None: ...
+
+global___ListRecallsRequest = ListRecallsRequest
+
+@typing.final
+class ListRecallsResponse(google.protobuf.message.Message):
+    """Response of ListRecalls."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    ENTRIES_FIELD_NUMBER: builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: builtins.int
+    KEPT_FIELD_NUMBER: builtins.int
+    next_page_token: builtins.str
+    """Empty on the last page."""
+    kept: builtins.int
+    """How many entries of each memory the server keeps, the newest ones; 0 where
+    the recall log is off.
+    """
+    @property
+    def entries(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___RecallEntry]:
+        """The entries of this page, newest first."""
+
+    def __init__(
+        self,
+        *,
+        entries: collections.abc.Iterable[global___RecallEntry] | None = ...,
+        next_page_token: builtins.str = ...,
+        kept: builtins.int = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["entries", b"entries", "kept", b"kept", "next_page_token", b"next_page_token"]) -> None: ...
+
+global___ListRecallsResponse = ListRecallsResponse
+
+@typing.final
+class RecallEntry(google.protobuf.message.Message):
+    """One answered Seed or Recall: what was asked, and what was shown. The texts
+    shown are not kept with it. It goes as soon as a message that it showed is
+    erased.
+    """
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    TIME_FIELD_NUMBER: builtins.int
+    CALL_FIELD_NUMBER: builtins.int
+    REQUEST_ID_FIELD_NUMBER: builtins.int
+    SESSION_FIELD_NUMBER: builtins.int
+    QUERY_FIELD_NUMBER: builtins.int
+    QUERY_CUT_FIELD_NUMBER: builtins.int
+    MAX_TOKENS_FIELD_NUMBER: builtins.int
+    K_FIELD_NUMBER: builtins.int
+    AS_OF_FIELD_NUMBER: builtins.int
+    TOKENS_FIELD_NUMBER: builtins.int
+    TRUNCATED_FIELD_NUMBER: builtins.int
+    DEGRADED_FIELD_NUMBER: builtins.int
+    BELOW_FLOOR_FIELD_NUMBER: builtins.int
+    SHOWN_FIELD_NUMBER: builtins.int
+    MORE_SHOWN_FIELD_NUMBER: builtins.int
+    MESSAGES_FIELD_NUMBER: builtins.int
+    call: builtins.str
+    """The call: "Seed" or "Recall"."""
+    request_id: builtins.str
+    """The call's x-request-id; made by the server where the caller sent none."""
+    session: builtins.str
+    """The session asked about; empty for a Recall of all."""
+    query: builtins.str
+    """The query, or as much of its beginning as fits 2048 bytes."""
+    query_cut: builtins.bool
+    """The query was longer."""
+    max_tokens: builtins.int
+    """The budget of a Seed in tokens, where the request had one."""
+    k: builtins.int
+    """How many hits a Recall was asked for; 0 for a Seed."""
+    tokens: builtins.int
+    """Tokens of the whole seed; 0 for a Recall."""
+    truncated: builtins.bool
+    """Something was cut or left out of the seed to stay in the budget."""
+    below_floor: builtins.int
+    """How many candidates were withheld because none is about the query."""
+    more_shown: builtins.int
+    """How many more pieces were shown."""
+    @property
+    def time(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """When it was answered."""
+
+    @property
+    def as_of(self) -> seedbed.v1.message_pb2.AsOf:
+        """The times that it was asked as of."""
+
+    @property
+    def degraded(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """Parts of the seed, or legs of the recall, that could not answer in full."""
+
+    @property
+    def shown(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___ShownItem]:
+        """What was shown, in its order: at most the first 100 pieces."""
+
+    @property
+    def messages(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[seedbed.v1.message_pb2.Message]:
+        """With `with_messages`: the messages that `shown` names, by seq, as the log
+        has them now; as many as fit the message size limit.
+        """
+
+    def __init__(
+        self,
+        *,
+        time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        call: builtins.str = ...,
+        request_id: builtins.str = ...,
+        session: builtins.str = ...,
+        query: builtins.str = ...,
+        query_cut: builtins.bool = ...,
+        max_tokens: builtins.int | None = ...,
+        k: builtins.int = ...,
+        as_of: seedbed.v1.message_pb2.AsOf | None = ...,
+        tokens: builtins.int = ...,
+        truncated: builtins.bool = ...,
+        degraded: collections.abc.Iterable[builtins.str] | None = ...,
+        below_floor: builtins.int = ...,
+        shown: collections.abc.Iterable[global___ShownItem] | None = ...,
+        more_shown: builtins.int = ...,
+        messages: collections.abc.Iterable[seedbed.v1.message_pb2.Message] | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["_max_tokens", b"_max_tokens", "as_of", b"as_of", "max_tokens", b"max_tokens", "time", b"time"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_max_tokens", b"_max_tokens", "as_of", b"as_of", "below_floor", b"below_floor", "call", b"call", "degraded", b"degraded", "k", b"k", "max_tokens", b"max_tokens", "messages", b"messages", "more_shown", b"more_shown", "query", b"query", "query_cut", b"query_cut", "request_id", b"request_id", "session", b"session", "shown", b"shown", "time", b"time", "tokens", b"tokens", "truncated", b"truncated"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["_max_tokens", b"_max_tokens"]) -> typing.Literal["max_tokens"] | None: ...
+
+global___RecallEntry = RecallEntry
+
+@typing.final
+class ShownItem(google.protobuf.message.Message):
+    """One piece of what was shown."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    ORIGIN_FIELD_NUMBER: builtins.int
+    KIND_FIELD_NUMBER: builtins.int
+    SCORE_FIELD_NUMBER: builtins.int
+    TOKENS_FIELD_NUMBER: builtins.int
+    MESSAGE_IDS_FIELD_NUMBER: builtins.int
+    LEGS_FIELD_NUMBER: builtins.int
+    origin: builtins.str
+    """Which part chose it, as in SeedItem.origin; "recall" for a Recall's hit."""
+    kind: builtins.str
+    """What kind of thing it is, as in SeedItem.kind."""
+    score: builtins.float
+    """How relevant it was found; 0 where its part does not rank."""
+    tokens: builtins.int
+    """Tokens it took in the seed."""
+    @property
+    def message_ids(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """Ids of the messages it stands on: at most the first 16."""
+
+    @property
+    def legs(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___LegScore]:
+        """For a Recall's hit: what each leg that found it gave."""
+
+    def __init__(
+        self,
+        *,
+        origin: builtins.str = ...,
+        kind: builtins.str = ...,
+        score: builtins.float = ...,
+        tokens: builtins.int = ...,
+        message_ids: collections.abc.Iterable[builtins.str] | None = ...,
+        legs: collections.abc.Iterable[global___LegScore] | None = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["kind", b"kind", "legs", b"legs", "message_ids", b"message_ids", "origin", b"origin", "score", b"score", "tokens", b"tokens"]) -> None: ...
+
+global___ShownItem = ShownItem
+
+@typing.final
 class ForgetRequest(google.protobuf.message.Message):
     """Request of Forget."""
 
@@ -1028,7 +1237,8 @@ class StoreErasure(google.protobuf.message.Message):
     FILES_REWRITTEN_FIELD_NUMBER: builtins.int
     store: builtins.str
     """The store: "log", "vectors", "lexical", "entities", "triples",
-    "summaries".
+    "summaries"; where it is on, "recall_log", whose rows are the entries that
+    showed an erased message.
     """
     erased: builtins.int
     """How many rows went."""

@@ -95,6 +95,11 @@ class MemoryServiceStub(object):
                 request_serializer=seedbed_dot_v1_dot_memory__service__pb2.RecallRequest.SerializeToString,
                 response_deserializer=seedbed_dot_v1_dot_memory__service__pb2.RecallResponse.FromString,
                 _registered_method=True)
+        self.ListRecalls = channel.unary_unary(
+                '/seedbed.v1.MemoryService/ListRecalls',
+                request_serializer=seedbed_dot_v1_dot_memory__service__pb2.ListRecallsRequest.SerializeToString,
+                response_deserializer=seedbed_dot_v1_dot_memory__service__pb2.ListRecallsResponse.FromString,
+                _registered_method=True)
         self.Forget = channel.unary_unary(
                 '/seedbed.v1.MemoryService/Forget',
                 request_serializer=seedbed_dot_v1_dot_memory__service__pb2.ForgetRequest.SerializeToString,
@@ -193,6 +198,14 @@ class MemoryServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListRecalls(self, request, context):
+        """Lists what Seed and Recall were asked and showed, newest first: the answer
+        to "why did the agent say that". Empty where the recall log is off.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def Forget(self, request, context):
         """Erases chosen messages and all that only they support, from every file,
         and returns a receipt.
@@ -268,6 +281,11 @@ def add_MemoryServiceServicer_to_server(servicer, server):
                     servicer.Recall,
                     request_deserializer=seedbed_dot_v1_dot_memory__service__pb2.RecallRequest.FromString,
                     response_serializer=seedbed_dot_v1_dot_memory__service__pb2.RecallResponse.SerializeToString,
+            ),
+            'ListRecalls': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListRecalls,
+                    request_deserializer=seedbed_dot_v1_dot_memory__service__pb2.ListRecallsRequest.FromString,
+                    response_serializer=seedbed_dot_v1_dot_memory__service__pb2.ListRecallsResponse.SerializeToString,
             ),
             'Forget': grpc.unary_unary_rpc_method_handler(
                     servicer.Forget,
@@ -560,6 +578,33 @@ class MemoryService(object):
             '/seedbed.v1.MemoryService/Recall',
             seedbed_dot_v1_dot_memory__service__pb2.RecallRequest.SerializeToString,
             seedbed_dot_v1_dot_memory__service__pb2.RecallResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListRecalls(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/seedbed.v1.MemoryService/ListRecalls',
+            seedbed_dot_v1_dot_memory__service__pb2.ListRecallsRequest.SerializeToString,
+            seedbed_dot_v1_dot_memory__service__pb2.ListRecallsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -91,6 +91,14 @@ class MemoryServiceStub:
     ]
     """Returns the ranked search behind the seed."""
 
+    ListRecalls: grpc.UnaryUnaryMultiCallable[
+        seedbed.v1.memory_service_pb2.ListRecallsRequest,
+        seedbed.v1.memory_service_pb2.ListRecallsResponse,
+    ]
+    """Lists what Seed and Recall were asked and showed, newest first: the answer
+    to "why did the agent say that". Empty where the recall log is off.
+    """
+
     Forget: grpc.UnaryUnaryMultiCallable[
         seedbed.v1.memory_service_pb2.ForgetRequest,
         seedbed.v1.memory_service_pb2.ForgetResponse,
@@ -185,6 +193,14 @@ class MemoryServiceAsyncStub:
         seedbed.v1.memory_service_pb2.RecallResponse,
     ]
     """Returns the ranked search behind the seed."""
+
+    ListRecalls: grpc.aio.UnaryUnaryMultiCallable[
+        seedbed.v1.memory_service_pb2.ListRecallsRequest,
+        seedbed.v1.memory_service_pb2.ListRecallsResponse,
+    ]
+    """Lists what Seed and Recall were asked and showed, newest first: the answer
+    to "why did the agent say that". Empty where the recall log is off.
+    """
 
     Forget: grpc.aio.UnaryUnaryMultiCallable[
         seedbed.v1.memory_service_pb2.ForgetRequest,
@@ -300,6 +316,16 @@ class MemoryServiceServicer(metaclass=abc.ABCMeta):
         context: _ServicerContext,
     ) -> typing.Union[seedbed.v1.memory_service_pb2.RecallResponse, collections.abc.Awaitable[seedbed.v1.memory_service_pb2.RecallResponse]]:
         """Returns the ranked search behind the seed."""
+
+    @abc.abstractmethod
+    def ListRecalls(
+        self,
+        request: seedbed.v1.memory_service_pb2.ListRecallsRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[seedbed.v1.memory_service_pb2.ListRecallsResponse, collections.abc.Awaitable[seedbed.v1.memory_service_pb2.ListRecallsResponse]]:
+        """Lists what Seed and Recall were asked and showed, newest first: the answer
+        to "why did the agent say that". Empty where the recall log is off.
+        """
 
     @abc.abstractmethod
     def Forget(

@@ -263,7 +263,7 @@ class AsOf(google.protobuf.message.Message):
     @property
     def valid_at(self) -> google.protobuf.timestamp_pb2.Timestamp:
         """World time: facts that held at this moment. Messages are not facts: what
-        was said stays said.
+        was said stays said; but "last month" in a query counts from this moment.
         """
 
     @property
