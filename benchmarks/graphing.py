@@ -9,8 +9,9 @@ from statistics import median
 
 from benchmarks.outcome import Bar, Outcome
 from seedbed_server.projections.graph import MemoryGraph, made_of
-from seedbed_server.projections.knowledge import ClaimRow, Known, MentionRow
 from seedbed_server.projections.names import canonical, entity_id
+from seedbed_server.projections.nearness import facts_around
+from seedbed_server.projections.rows import ClaimRow, Known, MentionRow
 
 _PREDICATES = ("live in", "moved to", "work at", "like", "visit", "have", "know")
 _PERSONS = 3_000
@@ -47,9 +48,9 @@ def _measured(known: Known, rounds: int) -> tuple[float, float, float]:
 
 def _ask(graph: MemoryGraph) -> None:
     """What a seed asks of a graph: whom the query names, the facts around them, and what was before."""
-    asked = [entity.id for entity in graph.entities_in(_ASKED)]
+    asked = [entity.id for entity in graph.entities.named_in(_ASKED)]
     at = graph.present()
-    for ranked in graph.facts_around(asked, _FACTS, at=at):
+    for ranked in facts_around(graph, asked, _FACTS, at=at):
         graph.before(ranked.fact, at)
 
 

@@ -8,7 +8,8 @@
     │   ├── MessageNotFoundError
     │   ├── EntityNotFoundError
     │   ├── TripleNotFoundError
-    │   └── MergeNotFoundError
+    │   ├── MergeNotFoundError
+    │   └── ModelNotFoundError
     ├── ConflictError
     │   ├── MemoryExistsError
     │   ├── MessageIdExistsError
@@ -21,8 +22,11 @@
     │   ├── OverloadedError
     │   └── ShuttingDownError
     ├── UnauthenticatedError
+    ├── OperatorOnlyError
     ├── NotServedError
-    └── VariantNotRegisteredError
+    ├── VariantNotRegisteredError
+    ├── ModelUnavailableError
+    └── ReembedRunningError
 
 None of them carries text of a user's: what reaches a status or a log is the
 class, the path of a field, and words written here.
@@ -82,6 +86,14 @@ class MergeNotFoundError(NotFoundError):
     """No such merge is in effect in the memory."""
 
 
+class ModelNotFoundError(NotFoundError):
+    """No manifest names such a model; ``path`` is the field that does."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.path = path
+
+
 class ConflictError(SeedbedError):
     """What is stored already stands against the call."""
 
@@ -138,9 +150,21 @@ class UnauthenticatedError(SeedbedError):
     """There is no access token, or it is not known."""
 
 
+class OperatorOnlyError(SeedbedError):
+    """The call concerns the whole server, and the token is no operator's."""
+
+
 class NotServedError(SeedbedError):
     """The call is part of the contract, and not served yet."""
 
 
 class VariantNotRegisteredError(SeedbedError):
     """No custom variant is registered under this name."""
+
+
+class ModelUnavailableError(SeedbedError):
+    """Files of the model are missing."""
+
+
+class ReembedRunningError(SeedbedError):
+    """The server is changing to another model."""

@@ -157,6 +157,28 @@ def test_export_then_import_gives_the_same(run: Run, tmp_path: Path, address: st
     assert len(kept[0]) == 2
 
 
+def test_decisions_are_exported_and_imported(run: Run, tmp_path: Path, address: str) -> None:
+    """With the messages, once; a line that is no decision is refused by its number; old files have none."""
+    with Client(address) as client:
+        memory = client.memory("decided")
+        memory.write([Message("user", ("Hm.",), id="m")])
+        memory.add_triples([Statement("Kestrel", "like", "rain", ("m",)), Statement("Hobby", "like", "wind", ("m",))])
+    file = tmp_path / "out.jsonl"
+    run("export", "decided", str(file))
+    assert [*map(list, map(json.loads, file.read_text().splitlines()))][1:] == [["decision"], ["decision"]]
+    imported = "1 imported, 0 were there already\n2 decisions, 0 passed over\n"
+    assert run("import", "redecided", str(file)).stdout == imported
+    assert run("import", "redecided", str(file)).stdout.endswith("0 decisions, 2 passed over\n")
+    with Client(address) as client:
+        assert {t.object for t in client.memory("redecided").triples()} == {"rain", "wind"}
+    cut = run("graph", "redecided", "--out", str(tmp_path / "g.json"), "--limit", "1")
+    assert "1 older facts are left out" in cut.stderr
+    file.write_text('{"decision": {"id": 7, "nothing": 1}}\n')
+    refused = run("import", "redecided", str(file))
+    assert refused.exit_code == 2
+    assert "line 1" in refused.stderr
+
+
 def test_the_graph_goes_into_a_file_of_the_kind_named(run: Run, tmp_path: Path, address: str) -> None:
     """As of a day too; a file of another kind, or one that cannot be written, is refused."""
     with Client(address) as client:
@@ -165,7 +187,9 @@ def test_the_graph_goes_into_a_file_of_the_kind_named(run: Run, tmp_path: Path, 
         said = Statement("Kestrel", "like", "rain", ("m",), valid_from=datetime(2026, 5, 1, tzinfo=UTC))
         memory.add_triples([said])
     file = tmp_path / "graph.json"
-    assert "2 entities, 1 facts" in run("graph", "graphed", "--out", str(file)).stdout
+    whole = run("graph", "graphed", "--out", str(file))
+    assert "2 entities, 1 facts" in whole.stdout
+    assert "left out" not in whole.stderr
     assert [edge["predicate"] for edge in json.loads(file.read_text())["edges"]] == ["like"]
     assert run("graph", "graphed", "--out", str(file), "--valid-at", "2026-04-30").exit_code == 0
     assert json.loads(file.read_text())["edges"] == []
@@ -293,7 +317,7 @@ def test_a_taken_port_ends_the_start(models_dir: Path, tmp_path: Path) -> None:
 def copied(models_dir: Path, tmp_path: Path) -> Path:
     """A folder that looks like the models', each file a link to the real one."""
     folder = tmp_path / "weights"
-    for model in models():
+    for model in (model for model in models() if not model.optional):
         for file in model.files:
             link = folder / model.name / file.path
             link.parent.mkdir(parents=True, exist_ok=True)
@@ -347,6 +371,43 @@ def test_models_that_are_right_are_verified_and_listed(run: Run, models_dir: Pat
     listed = run("models", "list", env=environment).stdout
     assert [line.split()[0] for line in listed.splitlines()] == [model.name for model in models()]
     assert all(model.licence in listed for model in models())
+
+
+def test_only_a_model_that_there_is_can_be_pulled(run: Run, models_dir: Path) -> None:
+    """By name; a name that no manifest has is told, with those that there are."""
+    environment = {"SEEDBED_MODELS_DIR": str(models_dir)}
+    refused = run("models", "pull", "all-MiniLM-L7", env=environment)
+    assert refused.exit_code == 2
+    assert "all-mpnet-base-v2" in refused.stderr
+    name = models()[0].name
+    assert run("models", "pull", name, env=environment).stderr.endswith(f"models: {name} verified by sha256\n")
+
+
+def test_the_model_is_changed_by_a_command(run: Run) -> None:
+    """The one in use needs nothing; one that nobody knows is told in a line."""
+    assert run("reembed", models()[0].name).stdout == "0 messages to embed\n"
+    assert run("reembed", models()[0].name, "--give-up").stdout == "given up\n"
+    ended = run("reembed", "gpt-nobody")
+    assert (ended.exit_code, ended.stdout) == (5, "")
+    assert ended.stderr.startswith("ModelNotFoundError: ")
+
+
+def test_a_fresh_server_begins_with_the_encoder_that_is_set(copied: Path, tmp_path: Path, run: Run) -> None:
+    """One that is not here, or not known, or the operator's manifest unreadable: each is told before anything is touched."""
+    data = str(tmp_path / "data")
+    models_dir = f"models_dir={copied}"
+    ended = run("serve", "--data-dir", data, "--set", models_dir, "--set", "encoder=all-mpnet-base-v2")
+    assert ended.exit_code == 4
+    assert "model all-mpnet-base-v2: config.json is missing" in " ".join(ended.output.split())
+    ended = run("serve", "--data-dir", data, "--set", models_dir, "--set", "encoder=en_core_web_md")
+    assert ended.exit_code == 2
+    assert "encoder: is none of all-MiniLM-L6-v2, all-mpnet-base-v2" in " ".join(ended.output.split())
+    (copied / "manifest.toml").write_text(f"model = '{CANARY}'")
+    ended = run("serve", "--data-dir", data, "--set", models_dir)
+    assert ended.exit_code == 2
+    assert "is not a manifest of models" in " ".join(ended.output.split())
+    assert run("models", "list", env={"SEEDBED_MODELS_DIR": str(copied)}).exit_code == 4
+    assert not (tmp_path / "data").exists()
 
 
 def test_set_reaches_every_setting(models_dir: Path, tmp_path: Path) -> None:

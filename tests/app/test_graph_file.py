@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import networkx as nx
@@ -35,7 +36,7 @@ def memory(ready: Serving) -> RemoteMemory:
 def test_graphml_and_node_link_are_read_back(memory: RemoteMemory, tmp_path: Path) -> None:
     """The same nodes and edges by either way, every time in which a fact held its own edge."""
     for file in (tmp_path / "g.graphml", tmp_path / "g.json"):
-        assert write_graph(memory, file, valid_at=None, known_at=None, limit=100) == (3, 4)
+        assert write_graph(memory, file, valid_at=None, known_at=None, limit=100) == (3, 4, 0)
     xml = nx.parse_graphml((tmp_path / "g.graphml").read_text(), force_multigraph=True)
     linked = nx.node_link_graph(json.loads((tmp_path / "g.json").read_text()), edges="edges")
     assert isinstance(xml, nx.MultiDiGraph)
@@ -58,7 +59,7 @@ def test_as_of(memory: RemoteMemory, tmp_path: Path) -> None:
     file = tmp_path / "g.json"
     write_graph(memory, file, valid_at=START + timedelta(hours=12), known_at=None, limit=100)
     assert {e["predicate"] for e in json.loads(file.read_text())["edges"]} == {"like", "live in"}
-    assert write_graph(memory, file, valid_at=None, known_at=START, limit=100) == (0, 0)
+    assert write_graph(memory, file, valid_at=None, known_at=START, limit=100) == (0, 0, 0)
 
 
 def test_the_page_holds_all_it_needs(memory: RemoteMemory, tmp_path: Path) -> None:
@@ -76,3 +77,15 @@ def test_the_page_holds_all_it_needs(memory: RemoteMemory, tmp_path: Path) -> No
     assert data["messages"]["m0"]["text"] == "First <b>words</b>."
     assert len(data["edges"]) == 4
     assert page.count("The Cytoscape Consortium") == 1
+
+
+def test_nothing_is_left_out_in_silence(memory: RemoteMemory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files hold all facts, over all pages of the list; a page that holds fewer says how many it leaves out."""
+    monkeypatch.setattr(memory, "triples", partial(memory.triples, page_size=1))
+    assert write_graph(memory, tmp_path / "g.json", valid_at=None, known_at=None) == (3, 4, 0)
+    assert write_graph(memory, tmp_path / "g.graphml", valid_at=None, known_at=None, limit=3)[1:] == (3, 1)
+    monkeypatch.setattr("seedbed_server.app.graph_file.PAGE_FACTS", 2)
+    assert write_graph(memory, tmp_path / "g.html", valid_at=None, known_at=None)[1:] == (2, 2)
+    page = (tmp_path / "g.html").read_text()
+    assert '"left_out": 2}' in page
+    assert "older facts are left out" in page

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from seedbed_server.app.settings import PREFIX, Settings, SettingsError, load, models_dir, read_tokens
+from seedbed_server.app.settings import PREFIX, Settings, SettingsError, load, models_dir, read_operators, read_tokens
 
 
 @pytest.fixture(autouse=True)
@@ -40,7 +40,7 @@ def test_every_setting_can_come_from_everywhere(tmp_path: Path, monkeypatch: pyt
         "listen": "127.0.0.1:1", "data_dir": "d", "models_dir": "m", "tokens_file": "t", "tls_cert": "c",
         "tls_key": "k", "tls_client_ca": "ca", "max_calls": "3", "max_message_mb": "4", "drain_seconds": "1.5", "hot_memory_mb": "5",
         "min_free_mb": "6", "worker_threads": "2", "llm_url": "http://127.0.0.1", "llm_model": "x", "llm_api_key": "y",
-        "log_format": "json", "recall_log": "7", "recall_log_mb": "8",
+        "log_format": "json", "recall_log": "7", "recall_log_mb": "8", "encoder": "e",
     }  # fmt: skip
     assert values.keys() == {setting.name for setting in fields(Settings)}
     wanted = load(None, values)
@@ -123,6 +123,17 @@ def test_tokens_are_read_by_their_hash(tmp_path: Path) -> None:
     path = _file(tmp_path, f'[tokens]\nacme = {{ sha256 = "{GOOD.upper()}", namespaces = ["a", "b"] }}')
     assert read_tokens(path) == {GOOD: ("a", "b")}
     assert read_tokens(None) is None
+
+
+def test_an_operator_s_token_says_so(tmp_path: Path) -> None:
+    """No other token is one, and what is neither true nor false is refused."""
+    tenant = f'[tokens]\nacme = {{ sha256 = "{GOOD}", namespaces = ["a"] }}\n'
+    path = _file(tmp_path, tenant + f'ops = {{ sha256 = "{"B" * 64}", namespaces = ["a"], operator = true }}')
+    assert read_operators(path) == {"b" * 64}
+    assert read_operators(None) == frozenset()
+    path = _file(tmp_path, tenant + f'ops = {{ sha256 = "{"b" * 64}", namespaces = ["a"], operator = "no" }}')
+    with pytest.raises(SettingsError, match="operator"):
+        read_operators(path)
 
 
 @pytest.mark.parametrize(

@@ -157,7 +157,7 @@ async def test_look_ups_use_an_index(tmp_path: Path) -> None:
     found = [value for value in vars(queries).values() if isinstance(value, Statement)]
     sized = (queries._where_seq, queries._where_id, queries._seq_of, places._find, places._forget, storing._seen)
     found += [make(8) for make in sized]
-    for everything in (queries._HEADS, queries._NAMESPACES):
+    for everything in (queries._HEADS, queries._NAMESPACES, queries._MESSAGES):
         found.remove(everything)  # asks for all of them
     for statement in found:
         sql, order, _ = statement.on(chosen.engine.dialect)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import grpc
@@ -155,6 +156,66 @@ def test_a_rebuild_keeps_every_decision(ready: Serving, memory: RemoteMemory) ->
         AdminServiceStub(channel).Rebuild(RebuildRequest(memory=memory.name, projections=["triples"]))
     ready.applied(memory.name)
     assert everything(memory) == before
+
+
+def test_an_import_of_an_export_has_the_same_graph(ready: Serving, memory: RemoteMemory) -> None:
+    """Merges, splits, retractions and what was said again after them; also when it is repeated, or was broken off."""
+    told = [
+        said("Kestrel", "live in", "Ghent"),
+        said("Windhover", "like", "rain", "m1"),
+        said("Merlin", "like", "wind"),
+    ]
+    memory.add_triples([*told, said("Kestrel", "live in", "Bruges", "m2", valid_from=START - timedelta(days=3))])
+    by_name = ids(memory)
+    merge_id = memory.merge(by_name["Kestrel"], by_name["Windhover"]).merge_id
+    undone = memory.merge(by_name["Merlin"], by_name["Kestrel"]).merge_id
+    memory.split(undone)
+    again, gone = memory.triples(predicate="like")
+    memory.retract_triples([again.id, gone.id])
+    memory.add_triples([said(again.subject, "like", again.object, "m3")])
+    memory.write([Message("user", ("Hm.",), time=START + timedelta(days=9), id="m4")])
+    exported = list(memory.export_all())
+    assert list(memory.export()) == exported[:5]
+    copy = ready.client.memory(f"{memory.name}-copy", KnowledgeGraph())
+    copy.import_messages(exported[:8])
+    done = copy.import_messages(exported)
+    assert (done.skipped, done.decisions_skipped, done.decisions_imported) == (5, 3, len(exported) - 8)
+    assert copy.import_messages(exported).decisions_imported == 0
+    ready.applied(copy.name)
+
+    def graph(of: RemoteMemory) -> object:
+        entities, triples = everything(of)
+        bare = [replace(e, merges=tuple(replace(m, decided_at=None) for m in e.merges)) for e in entities]
+        return bare, [replace(t, known_from=None, known_to=t.known_to and START) for t in triples]
+
+    assert graph(copy) == graph(memory)
+    copy.split(merge_id)
+    memory.split(merge_id)
+    assert graph(copy) == graph(memory)
+    without = ready.client.memory(f"{memory.name}-part", KnowledgeGraph())
+    done = without.import_messages([item for item in exported if not isinstance(item, Message) or item.id != "m1"])
+    assert done.decisions_skipped == 3  # stated there, merged by a name said only there, and taken back
+    ready.applied(without.name)
+    assert "Windhover" not in ids(without)
+
+
+def test_a_receipt_counts_decisions(memory: RemoteMemory) -> None:
+    """Statements and what was decided about the names that only they said."""
+    memory.add_triples([said("Kestrel", "like", "rain"), said("Windhover", "like", "rain", "m1")])
+    memory.merge(ids(memory)["Kestrel"], ids(memory)["Windhover"])
+    stores = {store.store: store for store in memory.forget(["m0"]).stores}
+    assert [(stores[one].erased, stores[one].files_rewritten) for one in ("statements", "decisions")] == [(1, True)] * 2
+    assert "Windhover" in ids(memory)
+
+
+def test_words_that_name_nothing_are_refused(memory: RemoteMemory) -> None:
+    """Articles, other function words, punctuation; by the field's path. Names that are nearly alike are two."""
+    for nothing in ("the", "The", "an", "of", "?!", "\u2026", " the  "):
+        with pytest.raises(InvalidFieldError) as refused:
+            memory.add_triples([said("Kestrel", "like", nothing)])
+        assert [field.path for field in refused.value.fields] == ["triples[0].object"]
+    memory.add_triples([said("k" * 255 + last, "like", "rain") for last in "xy"])
+    assert len(ids(memory)) == 3
 
 
 def test_as_of_is_what_was_answered_then(ready: Serving, memory: RemoteMemory) -> None:

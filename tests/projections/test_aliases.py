@@ -6,8 +6,8 @@ import pytest
 
 from seedbed_server.projections.aliases import Names
 from seedbed_server.projections.identity import Identity, alias_id
-from seedbed_server.projections.knowledge import UNPLACED, ClaimRow, MentionRow
 from seedbed_server.projections.names import canonical, entity_id
+from seedbed_server.projections.rows import UNPLACED, ClaimRow, MentionRow
 
 
 def named(text: str, kind: str = "person", speaks: bool = False) -> MentionRow:

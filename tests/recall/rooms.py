@@ -21,7 +21,7 @@ from seedbed_server.projections.lexical import Lexical
 from seedbed_server.projections.projector import Projector
 from seedbed_server.projections.vector_index import VectorIndex
 from seedbed_server.projections.vectors import Vectors
-from seedbed_server.recall import HotMemories, QueryVectors, Ranking, Recall, Search
+from seedbed_server.recall import HotMemories, Lens, QueryVectors, Ranking, Recall, Search
 
 MUCH = 2**30
 
@@ -128,7 +128,7 @@ class Room:
             indexable=lambda message: not is_blank(message.text),
             limit_bytes=limit_bytes,
         )
-        return hot, Recall(self.log, hot, self.projector, QueryVectors(encoder))
+        return hot, Recall(self.log, Lens(hot, QueryVectors(encoder)), self.projector)
 
     async def close(self) -> None:
         await self.projector.stop()

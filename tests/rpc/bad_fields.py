@@ -12,6 +12,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from seedbed.v1 import admin_service_pb2 as admin
 from seedbed.v1 import knowledge_service_pb2 as know
 from seedbed.v1 import memory_service_pb2 as pb
+from seedbed.v1.decision_pb2 import DecidedMerge, DecidedRetraction, DecidedSplit, Decision, DecisionWitnesses
 from seedbed.v1.message_pb2 import AsOf, ContentPart, Media, Message, MetadataList, MetadataValue, ToolCall
 from seedbed.v1.variant_pb2 import (
     BufferVariant,
@@ -54,6 +55,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "SplitEntity": {"merge_id": "some-merge"},
     "AddTriples": {"triples": [stated()]},
     "RetractTriples": {"triple_ids": ["some-fact"]},
+    "Reembed": {"model": "all-MiniLM-L6-v2"},
 }
 
 # Fields for which no value is wrong: any 64-bit number, any truth value.
@@ -64,6 +66,7 @@ FREE = {
     ("ListRecalls", "with_messages"),
     ("ListTriples", "include_superseded"),
     ("MergeEntities", "preview"),
+    ("Reembed", "give_up"),
 }
 FREE_OF_MESSAGE = {"seq", "recorded_at"}  # the server's own, ignored on a write
 
@@ -106,7 +109,7 @@ def with_fields(*names: str) -> Iterator[tuple[str, str]]:
 
 IDENTIFIERS = (
     *("namespace", "memory", "session", "request_id", "entity_id", "from_entity_id", "to_entity_id"),
-    *("into_entity_id", "merge_id"),
+    *("into_entity_id", "merge_id", "model"),
 )
 FILTERS = ("type", "name_prefix", "predicate")
 BAD_IDS = ("x" * 257, "Ü" * 129, "a\x00b")
@@ -117,6 +120,7 @@ REQUIRED = {
     ("MergeEntities", "into_entity_id"),
     ("MergeEntities", "from_entity_id"),
     ("SplitEntity", "merge_id"),
+    ("Reembed", "model"),
 }
 OPTIONAL_MEMORY = {"GetStatus", "Rebuild"}
 
@@ -279,6 +283,33 @@ def statement_cases() -> Iterator[Case]:
     yield Case("AddTriples", "triples", LARGE, {"triples": [stated()] * 1001})
 
 
+def decided(**fields: Any) -> Decision:
+    """A decision as an import brings it, acceptable but for what a case changes."""
+    good: dict[str, Any] = {"id": "some-decision", "split": DecidedSplit(merge_id="some-merge")}
+    return Decision(**(good | fields))
+
+
+def decision_cases() -> Iterator[Case]:
+    """Decisions of an import that are wrong; the wrong one is the second."""
+    merge = {"merge_id": "some-merge", "into_entity_id": "someone", "from_entity_id": "someone else"}
+    wrong: list[tuple[str, str, Decision]] = [
+        *((".id", INVALID, decided(id=bad)) for bad in ("", *BAD_IDS)),
+        *((".after_message_id", INVALID, decided(after_message_id=bad)) for bad in BAD_IDS),
+        ("", INVALID, Decision(id="some-decision")),
+        (".statement.subject", INVALID, decided(statement=stated(subject="the"))),
+        (".statement.source_ids", INVALID, decided(statement=stated(source_ids=[]))),
+        (".statement.source_ids", INVALID, decided(statement=stated(source_ids=["one", "other"]))),
+        *((f".merge.{one}", INVALID, decided(merge=DecidedMerge(**(merge | {one: ""})))) for one in merge),
+        (".split.merge_id", INVALID, decided(split=DecidedSplit())),
+        (".retraction.triple_ids", INVALID, decided(retraction=DecidedRetraction())),
+        (".retraction.triple_ids[0]", INVALID, decided(retraction=DecidedRetraction(triple_ids=[""]))),
+        (".witnesses[0].message_ids[0]", INVALID, decided(witnesses=[DecisionWitnesses(message_ids=[""])])),
+    ]
+    for below, reason, one in wrong:
+        yield Case("ImportMessages", f"decisions[1]{below}", reason, {"decisions": [decided(), one]})
+    yield Case("ImportMessages", "decisions", LARGE, {"decisions": [decided()] * 1001})
+
+
 NUMBERS: tuple[tuple[str, Any, tuple[str, ...]], ...] = (
     ("window", WindowVariant, ("n",)),
     ("token_buffer", TokenBufferVariant, ("max_tokens",)),
@@ -316,4 +347,4 @@ def variant_cases() -> Iterator[Case]:
             yield Case(rpc, f"variant{below}", reason, {"variant": variant})
 
 
-CASES = [*identifier_cases(), *number_cases(), *batch_cases(), *statement_cases(), *variant_cases()]
+CASES = [*identifier_cases(), *number_cases(), *batch_cases(), *statement_cases(), *decision_cases(), *variant_cases()]

@@ -26,7 +26,9 @@ TOKENS = {
     "acme-token": ("acme",),
     "corp-token": ("acme-corp",),
     "both-token": ("acme", "acme-corp"),
+    "operator-token": ("operators",),
 }
+OPERATOR = "operator-token"
 
 
 @pytest.fixture(scope="session")
@@ -35,7 +37,8 @@ async def server(models_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     folder = tmp_path_factory.mktemp("served")
     tokens = folder / "tokens.toml"
     entries = (
-        f'{name} = {{ sha256 = "{hashlib.sha256(name.encode()).hexdigest()}", namespaces = {list(namespaces)} }}'
+        f'{name} = {{ sha256 = "{hashlib.sha256(name.encode()).hexdigest()}", namespaces = {list(namespaces)}'
+        f"{', operator = true' if name == OPERATOR else ''} }}"
         for name, namespaces in TOKENS.items()
     )
     tokens.write_text("\n".join(["[tokens]", *entries]), encoding="utf-8")

@@ -115,7 +115,9 @@ def test_a_longest_path_still_fits() -> None:
 def test_only_errors_about_fields_have_a_bad_request() -> None:
     """Others name no field."""
     with_field = {type(error) for error in examples() if bad_request(error) is not None}
-    assert with_field == {errors.InvalidFieldError, errors.TooLargeError, errors.MessageIdExistsError, WireError}
+    assert with_field == {
+        errors.InvalidFieldError, errors.TooLargeError, errors.MessageIdExistsError, errors.ModelNotFoundError, WireError,
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("rpc", REQUESTS)

@@ -117,3 +117,8 @@ class ServerCalls:
     def models(self) -> Call[tuple[ModelInfo, ...]]:
         """ListModels."""
         return Call("AdminService", "ListModels", admin_pb2.ListModelsRequest(), replies.models)
+
+    def reembed(self, model: str, give_up: bool) -> Call[int]:
+        """Reembed."""
+        request = admin_pb2.ReembedRequest(model=model, give_up=give_up)
+        return Call("AdminService", "Reembed", request, lambda reply: int(reply.messages))

@@ -21,6 +21,7 @@ from typing import Self
 from seedbed.calls import PAGE_SIZE, STREAM_TIMEOUT, ServerCalls
 from seedbed.carriers import Carrier
 from seedbed.connection import Connection, Tls
+from seedbed.decisions import Decision
 from seedbed.memory_calls import MemoryCalls
 from seedbed.messages import Message
 from seedbed.results import (
@@ -111,6 +112,16 @@ class Client:
     def models(self) -> tuple[ModelInfo, ...]:
         """Return the server's local models."""
         return self._carrier.run(self._calls.models())
+
+    def reembed(self, model: str, *, give_up: bool = False) -> int:
+        """Change the server's embedding model; return how many messages it has to embed, 0 if the model is in use.
+
+        It returns when the change is decided; `status` tells how far it is, and the
+        old model answers until it is complete. With ``give_up``, the change to that
+        model is given up. Raises `ModelNotFoundError`, `InvalidFieldError` for a
+        model that is no encoder, `ModelUnavailableError`, `ReembedRunningError`.
+        """
+        return self._carrier.run(self._calls.reembed(model, give_up))
 
 
 class RemoteMemory:
@@ -238,10 +249,11 @@ class RemoteMemory:
         """Erase 1 to 1000 messages and all that only they support, from every store."""
         return self._carrier.run_creating(self._calls.forget(ids), self._calls)
 
-    def import_messages(self, messages: Iterable[Message], *, timeout: float = STREAM_TIMEOUT) -> Imported:
+    def import_messages(self, messages: Iterable[Message | Decision], *, timeout: float = STREAM_TIMEOUT) -> Imported:
         """Store any number of messages, in their own sessions or else the handle's.
 
-        Messages whose id is stored already are skipped, so with ids an import
+        Decisions of an `export_all` come after the messages that they speak of.
+        What is stored already is skipped, by its id, so with ids an import
         that broke off can be repeated. When ``messages`` raises, what it gave
         before is stored, and the exception is raised here.
         """
@@ -250,6 +262,13 @@ class RemoteMemory:
     def export(self, *, timeout: float = STREAM_TIMEOUT) -> Iterator[Message]:
         """Iterate over all messages, by seq, as one stream; the settings are in `Client.get_memory`."""
         return self._carrier.stream(self._calls.export(timeout))
+
+    def export_all(self, *, timeout: float = STREAM_TIMEOUT) -> Iterator[Message | Decision]:
+        """Iterate over all messages, by seq, and then over all decisions about the graph of facts, in their order.
+
+        `import_messages` makes a memory of them that has the same graph.
+        """
+        return self._carrier.stream(self._calls.export_all(timeout))
 
     def entities(self, *, kind: str = "", name_prefix: str = "", page_size: int = PAGE_SIZE) -> Iterator[KnownEntity]:
         """Iterate over the entities that the conversations name, most mentioned first; of one type, if ``kind``."""

@@ -8,7 +8,8 @@
     │   ├── MessageNotFoundError      MESSAGE_NOT_FOUND
     │   ├── EntityNotFoundError       ENTITY_NOT_FOUND
     │   ├── TripleNotFoundError       TRIPLE_NOT_FOUND
-    │   └── MergeNotFoundError        MERGE_NOT_FOUND
+    │   ├── MergeNotFoundError        MERGE_NOT_FOUND
+    │   └── ModelNotFoundError        MODEL_NOT_FOUND
     ├── ConflictError
     │   ├── MemoryExistsError         MEMORY_EXISTS
     │   ├── MessageIdExistsError      MESSAGE_ID_EXISTS
@@ -21,10 +22,13 @@
     │   ├── PartUnavailableError      PART_UNAVAILABLE
     │   └── ShuttingDownError         SHUTTING_DOWN
     ├── UnauthenticatedError          UNAUTHENTICATED
+    ├── OperatorOnlyError             OPERATOR_ONLY
     ├── DeadlineError                 DEADLINE
     ├── CallCancelledError            CANCELLED
     ├── NotServedError                NOT_SERVED
     ├── VariantNotRegisteredError     VARIANT_NOT_REGISTERED
+    ├── ModelUnavailableError         MODEL_UNAVAILABLE
+    ├── ReembedRunningError           REEMBED_RUNNING
     └── InternalError                 INTERNAL
 
 The reasons are those of error_reason.proto. An answer without a reason, such as
@@ -123,6 +127,10 @@ class MergeNotFoundError(NotFoundError):
     """The memory exists, and no such merge is in effect."""
 
 
+class ModelNotFoundError(NotFoundError):
+    """The server knows no such model."""
+
+
 class ConflictError(SeedbedError):
     """What is stored already stands against the call."""
 
@@ -171,6 +179,10 @@ class UnauthenticatedError(SeedbedError):
     """There is no access token, or it is not known."""
 
 
+class OperatorOnlyError(SeedbedError):
+    """The call concerns the whole server, and the token is no operator's."""
+
+
 class DeadlineError(SeedbedError):
     """The call's deadline passed before it could finish."""
 
@@ -187,6 +199,14 @@ class VariantNotRegisteredError(SeedbedError):
     """The variant names a custom variant that this server does not have."""
 
 
+class ModelUnavailableError(SeedbedError):
+    """Files of the model are missing on the server."""
+
+
+class ReembedRunningError(SeedbedError):
+    """The server is changing to another model."""
+
+
 class InternalError(SeedbedError):
     """A fault of the server's own; its log has it under ``request_id``."""
 
@@ -198,6 +218,7 @@ BY_REASON: dict[str, type[SeedbedError]] = {
     "ENTITY_NOT_FOUND": EntityNotFoundError,
     "TRIPLE_NOT_FOUND": TripleNotFoundError,
     "MERGE_NOT_FOUND": MergeNotFoundError,
+    "MODEL_NOT_FOUND": ModelNotFoundError,
     "MEMORY_EXISTS": MemoryExistsError,
     "MESSAGE_ID_EXISTS": MessageIdExistsError,
     "REQUEST_ID_REUSED": RequestIdReusedError,
@@ -209,10 +230,13 @@ BY_REASON: dict[str, type[SeedbedError]] = {
     "PART_UNAVAILABLE": PartUnavailableError,
     "SHUTTING_DOWN": ShuttingDownError,
     "UNAUTHENTICATED": UnauthenticatedError,
+    "OPERATOR_ONLY": OperatorOnlyError,
     "DEADLINE": DeadlineError,
     "CANCELLED": CallCancelledError,
     "NOT_SERVED": NotServedError,
     "VARIANT_NOT_REGISTERED": VariantNotRegisteredError,
+    "MODEL_UNAVAILABLE": ModelUnavailableError,
+    "REEMBED_RUNNING": ReembedRunningError,
     "INTERNAL": InternalError,
 }
 

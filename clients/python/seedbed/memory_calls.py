@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -10,6 +10,8 @@ from uuid import UUID, uuid5
 
 from seedbed import replies
 from seedbed.calls import STREAM_TIMEOUT, Call, Page, ServerCalls, new_request_id, optional_variant
+from seedbed.decisions import Decision, decision_from_proto
+from seedbed.importing import ImportRequests, import_elements
 from seedbed.messages import Message
 from seedbed.results import (
     EntityDetails,
@@ -32,11 +34,6 @@ from seedbed.v1 import memory_service_pb2 as memory_pb2
 from seedbed.v1 import message_pb2, variant_pb2
 from seedbed.variants import Variant
 from seedbed.wire import message_from_proto, message_to_proto, seed_from_proto, time_to_proto, variant_to_proto
-
-# An element of an import stream holds at most 1000 messages (the contract's
-# limit), and about this many bytes: far under the limit of any server.
-IMPORT_MESSAGES = 1_000
-IMPORT_BYTES = 2**20
 
 # The name space of the message ids that are made from request ids.
 _MESSAGE_IDS = UUID("0bb2c1f5-7d0a-4a54-9b43-2f1d6c0e8a37")
@@ -170,9 +167,10 @@ class MemoryCalls:
         request = memory_pb2.ForgetRequest(**self._address, message_ids=ids)
         return Call("MemoryService", "Forget", request, lambda reply: replies.receipt(reply.receipt))
 
-    def import_messages(self, messages: Iterable[Message], timeout: float) -> Call[Imported]:
-        """ImportMessages; its request is an iterator that ends early where ``messages`` fails."""
-        requests = _ImportRequests(self._import_elements(messages))
+    def import_messages(self, items: Iterable[Message | Decision], timeout: float) -> Call[Imported]:
+        """ImportMessages; its request is an iterator that ends early where ``items`` fails."""
+        elements = import_elements(items, {**self._address, **self._spec}, self.session)
+        requests = ImportRequests(elements)
 
         def parse(reply: memory_pb2.ImportMessagesResponse) -> Imported:
             if requests.failure is not None:
@@ -181,24 +179,21 @@ class MemoryCalls:
 
         return Call("MemoryService", "ImportMessages", requests, parse, timeout)
 
-    def _import_elements(self, messages: Iterable[Message]) -> Iterator[memory_pb2.ImportMessagesRequest]:
-        """The elements of the import stream; the first one carries the address and the spec, even with no message."""
-        address: dict[str, Any] = {**self._address, **self._spec}
-        for batch in _batches(self._import_proto(message) for message in messages):
-            yield memory_pb2.ImportMessagesRequest(**address, messages=batch)
-            address = {}
-        if address:
-            yield memory_pb2.ImportMessagesRequest(**address)
-
-    def _import_proto(self, message: Message) -> message_pb2.Message:
-        proto = message_to_proto(message)
-        proto.session = proto.session or self.session
-        return proto
-
     def export(self, timeout: float = STREAM_TIMEOUT) -> Call[Message | None]:
-        """ExportMemory; the first element, the memory's settings, reads as None."""
+        """ExportMemory, messages alone; the other elements read as None."""
 
         def parse(reply: memory_pb2.ExportMemoryResponse) -> Message | None:
+            return message_from_proto(reply.message) if reply.HasField("message") else None
+
+        request = memory_pb2.ExportMemoryRequest(**self._address)
+        return Call("MemoryService", "ExportMemory", request, parse, timeout)
+
+    def export_all(self, timeout: float = STREAM_TIMEOUT) -> Call[Message | Decision | None]:
+        """ExportMemory, messages and decisions; the memory's settings read as None."""
+
+        def parse(reply: memory_pb2.ExportMemoryResponse) -> Message | Decision | None:
+            if reply.HasField("decision"):
+                return decision_from_proto(reply.decision)
             return message_from_proto(reply.message) if reply.HasField("message") else None
 
         request = memory_pb2.ExportMemoryRequest(**self._address)
@@ -346,50 +341,3 @@ def _as_of(valid_at: datetime | None, known_at: datetime | None) -> message_pb2.
         valid_at=None if valid_at is None else time_to_proto(valid_at, "valid_at"),
         known_at=None if known_at is None else time_to_proto(known_at, "known_at"),
     )
-
-
-def _batches(protos: Iterable[message_pb2.Message]) -> Iterator[list[message_pb2.Message]]:
-    batch: list[message_pb2.Message] = []
-    size = 0
-    try:
-        for proto in protos:
-            grown = size + proto.ByteSize()
-            if batch and (grown > IMPORT_BYTES or len(batch) == IMPORT_MESSAGES):
-                yield batch
-                batch, grown = [], proto.ByteSize()
-            batch.append(proto)
-            size = grown
-    except Exception:  # what came before it is stored all the same
-        if batch:
-            yield batch
-        raise
-    if batch:
-        yield batch
-
-
-class _ImportRequests:
-    """The request iterator of an import, which ends where the caller's messages fail and keeps the failure.
-
-    gRPC would swallow the exception: it iterates out of the caller's sight.
-    The first element is made at once, so an early failure is raised in place.
-    """
-
-    def __init__(self, elements: Iterator[memory_pb2.ImportMessagesRequest]) -> None:
-        self._first: memory_pb2.ImportMessagesRequest | None = next(elements)
-        self._rest = elements
-        self.failure: Exception | None = None
-
-    def __iter__(self) -> Iterator[memory_pb2.ImportMessagesRequest]:
-        return self
-
-    def __next__(self) -> memory_pb2.ImportMessagesRequest:
-        if self._first is not None:
-            first, self._first = self._first, None
-            return first
-        try:
-            return next(self._rest)
-        except StopIteration:
-            raise
-        except Exception as failure:
-            self.failure = failure
-            raise StopIteration from failure

@@ -61,7 +61,7 @@ def written(proto: memory_pb2.WriteResponse) -> Written:
 
 def imported(proto: memory_pb2.ImportMessagesResponse) -> Imported:
     """What an import stored."""
-    return Imported(proto.imported, proto.skipped, proto.last_seq)
+    return Imported(proto.imported, proto.skipped, proto.last_seq, proto.decisions_imported, proto.decisions_skipped)
 
 
 def recall(proto: memory_pb2.RecallResponse) -> Recall:
@@ -203,6 +203,6 @@ def _state(state: int) -> str:
 def models(proto: admin_pb2.ListModelsResponse) -> tuple[ModelInfo, ...]:
     """The local models of the server."""
     return tuple(
-        ModelInfo(each.name, each.role, each.licence, each.dimensions, each.fingerprint, each.available)
+        ModelInfo(each.name, each.role, each.licence, each.dimensions, each.fingerprint, each.available, each.in_use)
         for each in proto.models
     )

@@ -35,11 +35,16 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """How many messages an import stored, and how many were there already."""
+    """How many messages an import stored, and how many were there already; and so of decisions.
+
+    Decisions that speak of messages which the memory lacks count as skipped.
+    """
 
     imported: int
     skipped: int
     last_seq: int
+    decisions_imported: int = 0
+    decisions_skipped: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +234,10 @@ class Subgraph:
 
 @dataclass(frozen=True, slots=True)
 class PartStatus:
-    """One process or store of the server; ``state`` is "starting", "ready" or "down"."""
+    """One process or store of the server; ``state`` is "starting", "ready" or "down".
+
+    While the server changes its embedding model there is a part "reembed", whose ``detail`` says how far that is.
+    """
 
     part: str
     state: str
@@ -264,7 +272,11 @@ class ServerStatus:
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """A local model of the server; ``available`` when its files are there and match their hashes."""
+    """A local model of the server.
+
+    It is ``available`` when its files are there and match their hashes, and
+    ``in_use`` when it is the encoder that answers.
+    """
 
     name: str
     role: str
@@ -272,3 +284,4 @@ class ModelInfo:
     dimensions: int
     fingerprint: str
     available: bool
+    in_use: bool = False

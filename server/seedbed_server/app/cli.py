@@ -19,7 +19,10 @@ from seedbed_server.app.codes import MODELS, USAGE
 from seedbed_server.app.target import Target, calling, err
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from seedbed import Message
+    from seedbed_server.models.manifest import Model
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
 models_app = typer.Typer(no_args_is_help=True, help="Local models: what there is, fetch it, verify it.")
@@ -211,6 +214,8 @@ def import_(
             err.print(f"[red]{file}[/red] cannot be read: {error.strerror}")
             raise typer.Exit(USAGE) from None
     out.print(f"{done.imported} imported, {done.skipped} were there already", highlight=False)
+    if done.decisions_imported or done.decisions_skipped:
+        out.print(f"{done.decisions_imported} decisions, {done.decisions_skipped} passed over", highlight=False)
 
 
 @app.command()
@@ -220,7 +225,7 @@ def export(
     memory: str,
     file: Annotated[Path, typer.Argument(help="Where to; - is standard output.")] = Path("-"),
 ) -> None:
-    """Export a memory's messages as JSON Lines, which ``import`` reads."""
+    """Export a memory's messages and decisions as JSON Lines, which ``import`` reads."""
     from seedbed_server.app.transfer import export_file
 
     with target.client() as client:
@@ -261,7 +266,9 @@ def graph(
     file: Annotated[Path, typer.Option("--out", help="FILE.graphml, FILE.json (node-link), or FILE.html to look at.")],
     valid_at: Annotated[datetime | None, typer.Option(formats=_TIMES, help="Facts that held then (UTC).")] = None,
     known_at: Annotated[datetime | None, typer.Option(formats=_TIMES, help="What was recorded by then (UTC).")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="The most facts, newest first.")] = 2000,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="The most facts, newest first: all, but on a page 2,000.")
+    ] = None,
 ) -> None:
     """Export a memory's graph of facts, as files that networkx reads, or as a page on its own."""
     from seedbed_server.app.graph_file import FORMATS, write_graph
@@ -271,13 +278,15 @@ def graph(
         raise typer.Exit(USAGE)
     with target.client() as client:
         try:
-            entities, facts = write_graph(
+            written = write_graph(
                 client.memory(memory), file, valid_at=_utc(valid_at), known_at=_utc(known_at), limit=limit
             )
         except OSError as error:
             err.print(f"[red]{file}[/red] cannot be written: {error.strerror}")
             raise typer.Exit(USAGE) from None
-    out.print(f"{entities} entities, {facts} facts: {file}", highlight=False, markup=False)
+    out.print(f"{written.entities} entities, {written.facts} facts: {file}", highlight=False, markup=False)
+    if written.left_out:
+        err.print(f"{written.left_out} older facts are left out; --limit takes more", highlight=False, markup=False)
 
 
 def _utc(time: datetime | None) -> datetime | None:
@@ -305,26 +314,60 @@ def status(
             )
 
 
+@app.command()
+@calling
+def reembed(
+    target: Target,
+    model: Annotated[str, typer.Argument(help="An encoder, as named by ``seedbed models list``.")],
+    give_up: Annotated[bool, typer.Option("--give-up", help="Give the change to this model up.")] = False,
+) -> None:
+    """Change the server's embedding model while it serves; ``seedbed status`` tells how far it is."""
+    with target.client() as client:
+        messages = client.reembed(model, give_up=give_up)
+        out.print("given up" if give_up else f"{messages} messages to embed", highlight=False)
+
+
 @models_app.command("list")
 def models_list() -> None:
-    """List the models of the manifest."""
-    from seedbed_server.models.manifest import models
+    """List the models of the manifest, and your own encoders."""
     from seedbed_server.models.weights import verify
 
     root = configuration.models_dir(configuration.load())
-    for model in models():
-        here = "here" if not verify(root, [model]) else "missing"
+    for model in _known(root):
+        missing = "optional" if model.optional and not (root / model.name).exists() else "missing"
+        here = "here" if not verify(root, [model]) else missing
         out.print(
             f"{model.name:<20} {model.role:<8} {model.licence:<12} {model.size / 1e6:6.1f} MB  {here}", highlight=False
         )
 
 
 @models_app.command("pull")
-def models_pull() -> None:
+def models_pull(
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Only these; without a name all but the optional ones.")
+    ] = None,
+) -> None:
     """Fetch the models that are missing, and verify every file."""
     from seedbed_server.app.pulling import pull_with_progress
 
-    raise typer.Exit(pull_with_progress(configuration.models_dir(configuration.load()), err))
+    root = configuration.models_dir(configuration.load())
+    by_name = {model.name: model for model in _known(root)}
+    unknown = [name for name in names or () if name not in by_name]
+    if unknown:
+        err.print(f"no such model: {', '.join(unknown)}; there are {', '.join(by_name)}", highlight=False, markup=False)
+        raise typer.Exit(USAGE)
+    wanted = [by_name[name] for name in names] if names else None
+    raise typer.Exit(pull_with_progress(root, err, wanted))
+
+
+def _known(root: Path) -> Sequence[Model]:
+    from seedbed_server.models.manifest import ManifestError, known
+
+    try:
+        return known(root)
+    except ManifestError as error:
+        err.print(str(error), highlight=False, markup=False)
+        raise typer.Exit(MODELS) from None
 
 
 @models_app.command("verify")

@@ -22,7 +22,7 @@ from seedbed import Message
 from seedbed_server.app.transfer import read_messages
 from seedbed_server.models.contract import Extraction
 from seedbed_server.models.tagger_child import create
-from seedbed_server.projections.knowledge import turns
+from seedbed_server.projections.rows import turns
 
 CHUNK = 512
 """Messages between two steps of the bar."""

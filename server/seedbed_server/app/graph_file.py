@@ -9,28 +9,42 @@ from datetime import datetime
 from importlib.resources import files
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from seedbed.client import RemoteMemory
 from seedbed.results import KnownEntity, Triple
 from seedbed_server.projections.exporting import graphml, node_link
 
 FORMATS = (".graphml", ".json", ".html")
+PAGE_FACTS = 2000
 _PAGE = files("seedbed_server.app") / "graph_page"
 
 
-def write_graph(
-    memory: RemoteMemory, file: Path, *, valid_at: datetime | None, known_at: datetime | None, limit: int
-) -> tuple[int, int]:
-    """Write the newest ``limit`` facts, and the entities at their ends; returns how many entities and facts.
+class Written(NamedTuple):
+    """What a file holds: entities and facts; and how many more facts there are."""
 
-    With ``valid_at``, GraphML and JSON hold the facts that held then; the page
-    holds all facts in any case, and begins at that moment.
+    entities: int
+    facts: int
+    left_out: int
+
+
+def write_graph(
+    memory: RemoteMemory, file: Path, *, valid_at: datetime | None, known_at: datetime | None, limit: int | None = None
+) -> Written:
+    """Write the newest ``limit`` facts, and the entities at their ends.
+
+    Without a limit that is all of them, but on a page PAGE_FACTS: a browser lays
+    out no more in bearable time. With ``valid_at``, GraphML and JSON hold the facts
+    that held then; the page holds ended ones too, and begins at that moment. The
+    page says what it leaves out.
     """
     as_page = file.suffix == ".html"
+    if as_page and limit is None:
+        limit = PAGE_FACTS
     then = None if as_page else valid_at
-    found = memory.triples(valid_at=then, known_at=known_at, include_superseded=then is None)
+    found = iter(memory.triples(valid_at=then, known_at=known_at, include_superseded=then is None))
     facts = list(islice(found, limit))
+    left_out = sum(1 for _ in found)
     ends = {end for fact in facts for end in (fact.subject_id, fact.object_id)}
     known = {entity.id: entity for entity in memory.entities() if entity.id in ends}
     nodes = [_node(known.get(one), one, facts) for one in sorted(ends)]
@@ -38,11 +52,11 @@ def write_graph(
     if file.suffix == ".graphml":
         text = graphml(nodes, edges)
     elif as_page:
-        text = page(memory.name, nodes, edges, _messages(memory, facts), valid_at)
+        text = page(memory.name, nodes, edges, _messages(memory, facts), valid_at, left_out)
     else:
         text = json.dumps(node_link(nodes, edges), ensure_ascii=False, indent=1) + "\n"
     file.write_text(text, encoding="utf-8", errors="replace")
-    return len(nodes), len(edges)
+    return Written(len(nodes), len(edges), left_out)
 
 
 def page(
@@ -51,9 +65,17 @@ def page(
     edges: list[dict[str, Any]],
     messages: dict[str, dict[str, str]],
     valid_at: datetime | None,
+    left_out: int = 0,
 ) -> str:
     """Return one page that holds all it needs, and asks nothing of any network."""
-    data = {"memory": memory, "nodes": nodes, "edges": edges, "messages": messages, "valid_at": _iso(valid_at)}
+    data = {
+        "memory": memory,
+        "nodes": nodes,
+        "edges": edges,
+        "messages": messages,
+        "valid_at": _iso(valid_at),
+        "left_out": left_out,
+    }
     # In a script element, only "<" could begin its end.
     embedded = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
     text = (_PAGE / "page.html").read_text(encoding="utf-8")

@@ -5,6 +5,7 @@ lock         one server per data directory
 log          the truth: from here on, writes can be taken
 recall log   follows what the log erased while it was down
 derived      the SQLite file of the projections
+model        the encoder that the log names, and its vectors; a change to another is taken up
 projector    follows the log
 rpc          the port takes calls; health says SERVING
 children     encoder, tagger and vectors begin to load; nobody waits for them
@@ -20,28 +21,31 @@ import faulthandler
 import logging
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
+from functools import partial
 
 from seedbed.frame import is_echo
 from seedbed.messages import Message
 from seedbed.tokens import count, cut
 from seedbed.variants import Hybrid, KnowledgeGraph, Vector, Window
+from seedbed_server.app.choosing import LOG_FILE, chosen_encoder, known_models
 from seedbed_server.app.lock import lock_data_dir
-from seedbed_server.app.settings import Settings, check_tls, models_dir, read_tokens
+from seedbed_server.app.settings import Settings, check_tls, models_dir, read_operators, read_tokens
 from seedbed_server.log import Log
 from seedbed_server.log.sqlite import sqlite_url
 from seedbed_server.memories import Forgetting, Seeder
 from seedbed_server.memories.correcting import Corrections
 from seedbed_server.memories.custom import CustomPart, registered
+from seedbed_server.memories.finding import Finding
 from seedbed_server.memories.knowledge import KnowledgePart
 from seedbed_server.memories.living import Living
 from seedbed_server.memories.summaries import SummaryPart
 from seedbed_server.memories.vector import VectorPart
 from seedbed_server.models.encoder import Encoder
 from seedbed_server.models.llm import Llm
-from seedbed_server.models.manifest import models
+from seedbed_server.models.manifest import Model
 from seedbed_server.models.tagger import Tagger
 from seedbed_server.projections.analysis import is_blank
 from seedbed_server.projections.derived import Derived
@@ -49,13 +53,14 @@ from seedbed_server.projections.graphs import Graphs
 from seedbed_server.projections.knowledge import Knowledge
 from seedbed_server.projections.lexical import Lexical
 from seedbed_server.projections.projector import Projector
+from seedbed_server.projections.spaces import ServingEncoder, Space, keep_only, make_space
 from seedbed_server.projections.summaries import Summaries
 from seedbed_server.projections.summarisers import Abstractive, Extractive, Summariser
-from seedbed_server.projections.vector_index import ChromaIndex
 from seedbed_server.projections.vectors import Vectors
-from seedbed_server.recall import HotMemories, QueryVectors, Recall
+from seedbed_server.recall import HotMemories, Lens, QueryVectors, Recall
+from seedbed_server.recall.reembedding import IN_USE, Reembedding
 from seedbed_server.recall_log import RecallLog
-from seedbed_server.rpc.admin_servicer import AdminServicer
+from seedbed_server.rpc.admin_servicer import AdminServicer, Part
 from seedbed_server.rpc.guards import Draining, Guards, chain
 from seedbed_server.rpc.knowledge_servicer import KnowledgeServicer
 from seedbed_server.rpc.memory_servicer import MemoryServicer
@@ -64,72 +69,78 @@ from seedbed_server.rpc.server import Server, Tls
 
 log = logging.getLogger(__name__)
 
+DERIVED = "derived"
 # What a memory is read through when nobody says: recent turns, what recall finds, and facts.
 DEFAULT_VARIANT = Hybrid(Window(10), Vector(k=10), KnowledgeGraph(max_facts=10, recent=0))
 # A stop that hangs longer than its drain by this many seconds shows where every thread stands, and ends.
 _HANGS_AFTER = 20.0
 
 
+_SCHEMAS = [kind.schema for kind in (Lexical, Vectors, Knowledge, Summaries)]
+
+
 @asynccontextmanager
 async def running(settings: Settings) -> AsyncIterator[Server]:
     """Run a server until the block ends.
 
-    Raises SettingsError, DataDirTakenError, AddressTakenError, StorageUnavailableError;
+    Raises SettingsError, DataDirTakenError, AddressTakenError, StorageUnavailableError, WeightsError;
     what had started by then is stopped again, and nothing stored is touched.
     """
     tokens = read_tokens(settings.tokens_file)
     check_tls(settings)
-    weights = models_dir(settings)
+    weights_dir = models_dir(settings)
+    models = known_models(settings)
+    chosen_encoder(models, settings)  # a name that is no encoder is found before anything is touched
     draining = Draining()
     most_bytes = settings.max_message_mb * 1024 * 1024
-    guards = Guards(chain(draining, settings.max_calls, tokens), most_bytes)
+    guards = Guards(chain(draining, settings.max_calls, tokens, read_operators(settings.tokens_file)), most_bytes)
     server = Server(settings.listen, guards, max_message_bytes=most_bytes, tls=_tls(settings))
     async with AsyncExitStack() as stack:
         stack.enter_context(lock_data_dir(settings.data_dir))
-        truth = await Log.open(sqlite_url(settings.data_dir / "log.db"))
+        truth = await Log.open(sqlite_url(settings.data_dir / LOG_FILE))
         stack.push_async_callback(truth.close)
-        most = settings.recall_log_mb * 1024 * 1024
-        recall_log = await RecallLog.open(truth, settings.data_dir, kept=settings.recall_log, most_bytes=most)
-        stack.push_async_callback(recall_log.close)
+        recall_log = await _recall_log(settings, truth, stack)
 
-        encoder = Encoder(weights, threads=settings.worker_threads)
-        tagger = Tagger(weights, threads=settings.worker_threads)
-        index = ChromaIndex(
-            settings.data_dir / "derived" / "chroma",
-            fingerprint=encoder.fingerprint,
-            dimensions=encoder.dimensions,
-            floor=settings.min_free_mb * 1024 * 1024,
-        )
-        children = (encoder.child, tagger.child, index.child)
-
-        async def stop_children() -> None:
-            await asyncio.gather(*(child.stop() for child in children))
-
-        stack.push_async_callback(stop_children)
-
-        schemas = [kind.schema for kind in (Lexical, Vectors, Knowledge, Summaries)]
-        derived = await Derived.open(settings.data_dir / "derived", schemas)
+        derived = await Derived.open(settings.data_dir / DERIVED, _SCHEMAS)
         stack.push_async_callback(derived.close)
-        lexical = Lexical(derived)
-        vectors = Vectors(derived, encoder, index)
-        knowledge = Knowledge(derived, tagger)
-        summaries = Summaries(derived, truth, await _summariser(settings, encoder, stack), indexable=_indexable)
-        projector = Projector(truth, derived, (lexical, vectors, knowledge, summaries), is_echo=_is_echo)
-        truth.on_change.append(projector.changed)
-        await projector.start()
-        stack.push_async_callback(projector.stop)
 
-        hot = HotMemories(
+        make = partial(_space, settings, derived)
+        decided = await truth.settings()
+        model = chosen_encoder(models, settings, decided.get(IN_USE, ""))
+        space = make(model)
+        tagger = Tagger(weights_dir, threads=settings.worker_threads)
+        stack.push_async_callback(tagger.child.stop)
+
+        serving = ServingEncoder(space.encoder)
+        lexical = Lexical(derived)
+        knowledge = Knowledge(derived, tagger)
+        summaries = Summaries(derived, truth, await _summariser(settings, serving, stack), indexable=_indexable)
+        projector = Projector(truth, derived, (lexical, space.vectors, knowledge, summaries), is_echo=_is_echo)
+        truth.on_change.append(projector.changed)
+
+        look = partial(_lens, settings, truth, projector, lexical)
+        recall = Recall(truth, look(space), projector)
+        reembedding = Reembedding(
             truth,
             projector,
-            lexical,
-            vectors,
-            encoder,
+            recall,
+            serving,
+            space,
+            models=models,
+            weights_dir=weights_dir,
+            make=make,
+            look=look,
+            keep_only=partial(keep_only, derived, settings.data_dir / DERIVED),
             indexable=_indexable,
-            limit_bytes=settings.hot_memory_mb * 1024 * 1024,
         )
-        recall = Recall(truth, hot, projector, QueryVectors(encoder))
+        await reembedding.open(decided)
+        stack.push_async_callback(reembedding.stop)
+        await projector.start()
+        stack.push_async_callback(projector.stop)
+        stack.push_async_callback(reembedding.halt)
+
         graphs = Graphs(knowledge, truth, lambda key: projector.applied(key)["entities"])
+        finding = Finding(truth, graphs, projector)
         seeder = Seeder(
             truth,
             VectorPart(recall),
@@ -137,19 +148,18 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
             SummaryPart(summaries),
             CustomPart(registered()),
         )
-        parts = (*children, recall_log) if recall_log.kept else children
         servicers = (
             MemoryServicer(
                 truth,
                 recall,
                 seeder,
-                Forgetting(truth, projector, derived, recall_log),
+                Forgetting(truth, graphs, projector, derived, recall_log),
                 recall_log,
                 DEFAULT_VARIANT,
                 page_bytes=min(PAGE_BYTES, most_bytes * 3 // 4),
             ),
-            KnowledgeServicer(truth, knowledge, graphs, Corrections(truth, graphs)),
-            AdminServicer(truth, projector, parts, models(), datetime.now(UTC)),
+            KnowledgeServicer(truth, knowledge, graphs, finding, Corrections(truth, graphs, finding)),
+            AdminServicer(truth, projector, _parts(tagger, recall_log), reembedding, datetime.now(UTC)),
         )
         await server.start(servicers)
 
@@ -158,9 +168,20 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
             await server.stop(settings.drain_seconds)
 
         stack.push_async_callback(drain)
-        for child in children:
-            await child.start()
+        await reembedding.start()
+        await tagger.child.start()
         yield server
+
+
+def _parts(tagger: Tagger, recall_log: RecallLog) -> Sequence[Part]:
+    return (tagger.child, recall_log) if recall_log.kept else (tagger.child,)
+
+
+async def _recall_log(settings: Settings, truth: Log, stack: AsyncExitStack) -> RecallLog:
+    most = settings.recall_log_mb * 1024 * 1024
+    opened = await RecallLog.open(truth, settings.data_dir, kept=settings.recall_log, most_bytes=most)
+    stack.push_async_callback(opened.close)
+    return opened
 
 
 async def serve_until_stopped(settings: Settings, ready: Callable[[Server], None]) -> None:
@@ -177,6 +198,25 @@ async def serve_until_stopped(settings: Settings, ready: Callable[[Server], None
     faulthandler.cancel_dump_traceback_later()
 
 
+def _space(settings: Settings, derived: Derived, model: Model) -> Space:
+    encoder = Encoder(models_dir(settings), model, threads=settings.worker_threads)
+    floor = settings.min_free_mb * 1024 * 1024
+    return make_space(derived, settings.data_dir / DERIVED, encoder, floor=floor)
+
+
+def _lens(settings: Settings, truth: Log, projector: Projector, lexical: Lexical, space: Space) -> Lens:
+    hot = HotMemories(
+        truth,
+        projector,
+        lexical,
+        space.vectors,
+        space.encoder,
+        indexable=_indexable,
+        limit_bytes=settings.hot_memory_mb * 1024 * 1024,
+    )
+    return Lens(hot, QueryVectors(space.encoder))
+
+
 def _is_echo(message: Message) -> bool:
     """Whether a message is a memory block of ours that an agent wrote back."""
     return message.role == "system" and is_echo(message.text)
@@ -187,7 +227,7 @@ def _indexable(message: Message) -> bool:
     return not is_blank(message.text) and not _is_echo(message)
 
 
-async def _summariser(settings: Settings, encoder: Encoder, stack: AsyncExitStack) -> Summariser:
+async def _summariser(settings: Settings, encoder: ServingEncoder, stack: AsyncExitStack) -> Summariser:
     """A language model where one is configured, else sentences chosen on local models."""
     if not settings.llm_url:
         return Extractive(encoder, count)

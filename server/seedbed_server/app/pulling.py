@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from seedbed_server.app.codes import MODELS
+from seedbed_server.models.manifest import Model
 from seedbed_server.models.weights import WeightsError, pull
 
 
-def pull_with_progress(root: Path, console: Console) -> int:
-    """Fetch what is missing and verify everything; returns the exit code."""
+def pull_with_progress(root: Path, console: Console, wanted: Sequence[Model] | None = None) -> int:
+    """Fetch what is missing of these models, and verify it; returns the exit code. None is as for ``pull``."""
     bars: dict[str, TaskID] = {}
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console) as progress:
@@ -23,9 +25,10 @@ def pull_with_progress(root: Path, console: Console) -> int:
             progress.update(bars[name], completed=done)
 
         try:
-            fetched = pull(root, report)
+            fetched = pull(root, report, wanted)
         except WeightsError as error:
             console.print(str(error), highlight=False, markup=False)
             return MODELS
-    console.print(f"models: {', '.join(fetched) if fetched else 'all'} verified by sha256", highlight=False)
+    verified = fetched or [model.name for model in wanted or ()] or ["all"]
+    console.print(f"models: {', '.join(verified)} verified by sha256", highlight=False)
     return 0

@@ -12,6 +12,7 @@ from contextlib import suppress
 
 from rich.console import Console
 
+from seedbed_server.app.choosing import needed_at_start
 from seedbed_server.app.codes import MODELS, STORAGE, TAKEN, USAGE
 from seedbed_server.app.lock import DataDirTakenError
 from seedbed_server.app.logs import configure
@@ -35,7 +36,7 @@ def run(settings: Settings, ready_fd: int | None, console: Console) -> int:
     _share_memory()
     try:
         with ThreadPoolExecutor(1) as beside:
-            verified = beside.submit(require, models_dir(settings))
+            verified = beside.submit(require, models_dir(settings), needed_at_start(settings))
             _import()  # takes longer than the hashing of all model files
             verified.result()
         return _run(settings, ready_fd, console)

@@ -60,6 +60,8 @@ class Settings:
     """Entries of the recall log kept for each memory, the newest ones; 0 keeps none."""
     recall_log_mb: int = 64
     """The recall log of all memories, in MiB; the oldest entries go first."""
+    encoder: str = "all-MiniLM-L6-v2"
+    """The embedding model of a fresh data directory; later the log names it, and AdminService.Reembed changes it."""
     worker_threads: int = 1
     """Threads of the encoder and of the tagger, each."""
     llm_url: str = ""
@@ -206,6 +208,17 @@ def read_tokens(path: Path | None) -> dict[str, tuple[str, ...]] | None:
     if not opened or len(opened) < len(tokens):
         raise SettingsError(f"tokens_file: {path} has {'a token twice' if opened else 'no tokens'}")
     return opened
+
+
+def read_operators(path: Path | None) -> frozenset[str]:
+    """Read which tokens may do what concerns the whole server: those with ``operator = true``, by their SHA-256.
+
+    The file has been read by ``read_tokens``. Raises SettingsError.
+    """
+    entries = tomllib.loads(path.read_text(encoding="utf-8"))["tokens"].values() if path is not None else ()
+    if not all(isinstance(entry.get("operator", False), bool) for entry in entries):
+        raise SettingsError(f"tokens_file: {path} has an operator that is neither true nor false")
+    return frozenset(entry["sha256"].lower() for entry in entries if entry.get("operator"))
 
 
 def check_tls(settings: Settings) -> None:

@@ -1,10 +1,11 @@
-"""Files in and out: a memory as JSON Lines, a message a line.
+"""Files in and out: a memory as JSON Lines, a message a line, then a decision a line.
 
 A line is ``{"id", "session", "role", "name", "content", "time"}``; only ``role``
 and ``content`` are needed. A message that is more than one text is a line of the
 contract's own JSON (``parts``, ``tool_calls``, ``tool_call_id``, ``metadata``), so
 nothing is lost. Without an id, a message gets one from what it says and where it
-stands, so that repeating an import stores nothing twice.
+stands, so that repeating an import stores nothing twice. A line of a decision about
+the graph of facts is ``{"decision": …}`` with the contract's JSON.
 
 Read are also the formats of ``exports``: a chat API's list of messages, a line or
 a file with one in ``messages``, and what ChatGPT and Claude export.
@@ -27,7 +28,9 @@ from rich.progress import Progress
 
 from seedbed import Message, wire
 from seedbed.client import RemoteMemory
+from seedbed.decisions import Decision, decision_from_proto
 from seedbed.results import Imported
+from seedbed.v1 import decision_pb2
 from seedbed.v1 import message_pb2 as pb
 from seedbed_server.app import exports
 
@@ -41,9 +44,9 @@ def import_file(memory: RemoteMemory, file: Path, console: Console) -> Imported:
     with Progress(console=console) as progress:  # the bar ends with the block, also when a line is bad
         bar = progress.add_task("messages", total=_count(file) if _is_lines(file) else None)
 
-        def counted() -> Iterator[Message]:
-            for message in read_messages(file):
-                yield message
+        def counted() -> Iterator[Message | Decision]:
+            for item in read_items(file):
+                yield item
                 progress.advance(bar)
 
         return memory.import_messages(counted())
@@ -65,11 +68,11 @@ def _count(file: Path) -> int:
         return sum(1 for _ in lines)
 
 
-def _lines(file: Path) -> Iterator[Message]:
+def _lines(file: Path) -> Iterator[Message | Decision]:
     with file.open("rb") as lines:
         for number, line in enumerate(lines, 1):
             if line.strip():
-                yield from _line_messages(number, line)
+                yield from _line_items(number, line)
 
 
 def _document(file: Path) -> Iterator[Message]:
@@ -81,14 +84,20 @@ def _document(file: Path) -> Iterator[Message]:
         raise BadFileError("it cannot be read as conversations") from None
 
 
-def read_messages(file: Path) -> Iterator[Message]:
-    """Return an iterator over a file's messages. Raises BadFileError at what is none, and OSError."""
+def read_items(file: Path) -> Iterator[Message | Decision]:
+    """Return an iterator over a file's messages and decisions. Raises BadFileError at what is neither, and OSError."""
     return _lines(file) if _is_lines(file) else _document(file)
 
 
+def read_messages(file: Path) -> Iterator[Message]:
+    """Return an iterator over a file's messages. Raises as `read_items` does."""
+    return (item for item in read_items(file) if isinstance(item, Message))
+
+
 def export_file(memory: RemoteMemory, file: Path) -> None:
-    """Write a memory's messages to a file, or to standard output for ``-``."""
-    lines = (json.dumps(_row(message), ensure_ascii=False) + "\n" for message in memory.export())
+    """Write a memory's messages and decisions to a file, or to standard output for ``-``."""
+    rows = ({"decision": dict(item.data)} if isinstance(item, Decision) else _row(item) for item in memory.export_all())
+    lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     if str(file) == "-":
         sys.stdout.writelines(lines)
         return
@@ -96,9 +105,12 @@ def export_file(memory: RemoteMemory, file: Path) -> None:
         stream.writelines(lines)
 
 
-def _line_messages(number: int, line: bytes) -> Iterator[Message]:
+def _line_items(number: int, line: bytes) -> Iterator[Message | Decision]:
     try:
         row: dict[str, Any] = json.loads(line.decode("utf-8-sig"))
+        if "decision" in row:
+            yield decision_from_proto(json_format.ParseDict(row["decision"], decision_pb2.Decision()))
+            return
         if "messages" in row:
             found = [*exports.conversation_messages(row, number)]
         elif isinstance(row.get("content"), str) and "tool_calls" not in row:

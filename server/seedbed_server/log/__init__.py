@@ -7,12 +7,24 @@ module per database for what only that database knows (``sqlite``). This is the
 only room that imports SQLAlchemy and Alembic.
 """
 
-from seedbed_server.log.decisions import Content, Decision, Merge, Retraction, Split, Statement
+from seedbed_server.log.carrying import Carried
+from seedbed_server.log.decisions import (
+    MOST_WITNESSES,
+    Content,
+    Decision,
+    Merge,
+    Retraction,
+    Split,
+    Statement,
+    Witnesses,
+)
 from seedbed_server.log.log import Log
 from seedbed_server.log.records import Appended, Erasure, Head, Imported, MemoryRecord, NewMemory
 
 __all__ = [
+    "MOST_WITNESSES",
     "Appended",
+    "Carried",
     "Content",
     "Decision",
     "Erasure",
@@ -25,4 +37,5 @@ __all__ = [
     "Retraction",
     "Split",
     "Statement",
+    "Witnesses",
 ]

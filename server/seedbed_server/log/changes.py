@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from sqlalchemy import bindparam, delete, insert, select, update
+from sqlalchemy import bindparam, delete, insert, update
 
 from seedbed.variants import Variant
 from seedbed_server.errors import MemoryExistsError, RevisionChangedError
@@ -21,9 +22,6 @@ _SET = Statement(
     .values({name: bindparam(f"new_{name}") for name in ("variant", "system", "revision")})
 )
 _DROP = Statement(delete(memory).where(memory.c.key == bindparam("key")))
-_SEQS = select(message.c.seq).where(message.c.memory_key == bindparam("key")).order_by(message.c.seq)
-_ALL_SEQS = Statement(_SEQS)
-_SESSION_SEQS = Statement(_SEQS.where(message.c.session == bindparam("session")))
 _ERASE = delete(message).where(message.c.memory_key == bindparam("key"))
 _ERASE_ALL = Statement(_ERASE)
 _ERASE_SESSION = Statement(_ERASE.where(message.c.session == bindparam("session")))
@@ -73,10 +71,9 @@ def clear(c: Connection, namespace: str, name: str, session: str) -> Done[tuple[
     """Erase a session, or everything; settings and seq stay. MemoryNotFoundError."""
     place = existing(c, namespace, name)
     own = {"session": rows.exact(session, "session")} if session else {}
-    seqs = [seq for (seq,) in c.all(_SESSION_SEQS if session else _ALL_SEQS, key=place.key, **own)]
-    if not session:
-        deciding.erase_all(c, place.key)
-    if not seqs:
+    seqs = queries.seqs(c, place.key, 0, session)
+    decided = 0 if session else deciding.erase_all(c, place.key)
+    if not seqs and not decided:
         return Done((place.key, 0), None)
     c.change(_ERASE_SESSION if session else _ERASE_ALL, key=place.key, **own)
     deciding.erase(c, place.key, seqs)
@@ -92,8 +89,9 @@ def forget(c: Connection, namespace: str, name: str, ids: Sequence[bytes]) -> Do
         return Done(None, None)
     for seq in seqs:
         c.change(_ERASE_ONE, key=place.key, seq=seq)
-    deciding.erase(c, place.key, seqs)
-    return Done(_note(c, place, seqs), place.key, erased=True)
+    gone = deciding.erase(c, place.key, seqs)
+    noted = replace(_note(c, place, seqs), statements=gone.statements, decisions=gone.decisions)
+    return Done(noted, place.key, erased=True)
 
 
 def _note(c: Connection, place: Place, seqs: Sequence[int]) -> Erasure:

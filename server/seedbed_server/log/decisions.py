@@ -3,6 +3,11 @@
 Decisions are only ever appended: a merge is undone by a split, a fact is taken
 back by a retraction, and both stay, because what was known when stays
 answerable. They go with the messages that they stand on, and with the memory.
+
+A statement stands on one message. The other decisions hold ids that are digests
+of names, which somebody who has the database could guess. So each has
+*witnesses*: for every name or fact in it, messages that say it. Where none of
+these is left, the decision is erased with the last of them.
 """
 
 from __future__ import annotations
@@ -54,8 +59,15 @@ class Retraction:
 
 Content = Statement | Merge | Split | Retraction
 
+# Seqs of messages that say a name or a fact, for each of those in a decision.
+Witnesses = tuple[tuple[int, ...], ...]
+
+# The most witnesses kept for one name or fact, the newest.
+MOST_WITNESSES = 64
+
 _KINDS: dict[str, type[Content]] = {"state": Statement, "merge": Merge, "split": Split, "retract": Retraction}
 _NAMES = {kind: name for name, kind in _KINDS.items()}
+STATEMENT = _NAMES[Statement]
 _TIMES = ("valid_from", "valid_to")
 
 
@@ -65,7 +77,8 @@ class Decision:
 
     ``id`` grows with every decision of the server, ``last_seq`` was the memory's
     newest message then. A statement stands on the message ``source``, said at
-    ``said_at``; the others have 0 and None there.
+    ``said_at``, or when that was recorded if its writer's clock was ahead; the
+    others have 0 and None there, and ``witnesses``.
     """
 
     id: int
@@ -74,11 +87,14 @@ class Decision:
     source: int
     recorded_at: datetime
     said_at: datetime | None
+    witnesses: Witnesses = ()
 
 
-def to_columns(content: Content) -> tuple[str, bytes]:
+def to_columns(content: Content, witnesses: Witnesses = ()) -> tuple[str, bytes]:
     """Return kind and body."""
     fields = asdict(content)
+    if witnesses:
+        fields["witnesses"] = witnesses
     for name in _TIMES:
         if fields.get(name) is not None:
             fields[name] = rows.to_micros(fields[name])
@@ -86,16 +102,26 @@ def to_columns(content: Content) -> tuple[str, bytes]:
 
 
 def from_row(row: Sequence[Any]) -> Decision:
-    """Return the decision of a row of (id, kind, last_seq, source, recorded_at, body, time of the source)."""
-    number, kind, last_seq, source, recorded_at, body, said = row
+    """Return the decision of a row.
+
+    It holds id, kind, last_seq, source, recorded_at, body, and of its source the time and recorded_at.
+    """
+    number, kind, last_seq, source, recorded_at, body, *times = row
+    content, witnesses = from_body(kind, body)
+    said_at = None if None in times else rows.from_micros(min(times))
+    return Decision(number, content, last_seq, source, rows.from_micros(recorded_at), said_at, witnesses)
+
+
+def from_body(kind: str, body: bytes) -> tuple[Content, Witnesses]:
+    """Return what a kind and a body say."""
     fields = json.loads(body)
+    witnesses = tuple(map(tuple, fields.pop("witnesses", ())))
     for name in _TIMES:
         if fields.get(name) is not None:
             fields[name] = rows.from_micros(fields[name])
     if "fact_ids" in fields:
         fields["fact_ids"] = tuple(fields["fact_ids"])
-    said_at = None if said is None else rows.from_micros(said)
-    return Decision(number, _KINDS[kind](**fields), last_seq, source, rows.from_micros(recorded_at), said_at)
+    return _KINDS[kind](**fields), witnesses
 
 
 def digest(statements: Sequence[tuple[Statement, Sequence[bytes]]]) -> bytes:

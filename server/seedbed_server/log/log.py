@@ -11,9 +11,10 @@ from datetime import datetime
 from seedbed.messages import Message
 from seedbed.variants import Variant
 from seedbed_server.errors import InvalidFieldError
-from seedbed_server.log import changes, deciding, queries, rows, storing
+from seedbed_server.log import carrying, changes, deciding, queries, rows, settings, storing
+from seedbed_server.log.carrying import Carried
 from seedbed_server.log.database import Database, database
-from seedbed_server.log.decisions import Content, Decision, Statement, digest
+from seedbed_server.log.decisions import Content, Decision, Statement, Witnesses, digest
 from seedbed_server.log.known import KnownRecords
 from seedbed_server.log.migrate import prepare
 from seedbed_server.log.places import address
@@ -124,15 +125,25 @@ class Log:
         return await self._writer.submit_with_others(storing.append_all, batch)
 
     async def import_messages(
-        self, namespace: str, name: str, messages: Sequence[Message], *, create: NewMemory | None = None
+        self,
+        namespace: str,
+        name: str,
+        messages: Sequence[Message],
+        decisions: Sequence[Carried] = (),
+        *,
+        create: NewMemory | None = None,
     ) -> Imported:
-        """Store messages that carry their sessions, but for those whose ids are stored already.
+        """Store messages that carry their sessions, and decisions, but for what is stored already; all or none.
 
         Raises InvalidFieldError (an id twice in the batch), MemoryNotFoundError.
         """
         drafts = rows.drafts(messages, None)
         at = address(namespace, name)
-        return await self._writer.submit(lambda c: storing.import_messages(c, at, drafts, create))
+        return await self._writer.submit(lambda c: storing.import_messages(c, at, drafts, decisions, create))
+
+    async def carried(self, key: int) -> builtins.list[Carried]:
+        """Return the memory's decisions as they are exported, in order."""
+        return await self._readers.run(lambda c: carrying.carried(c, key))
 
     async def read(
         self, key: int, *, after_seq: int = 0, limit: int, session: str = "", max_bytes: int | None = None
@@ -162,9 +173,9 @@ class Log:
         """Return the namespaces that hold a memory, in byte order."""
         return await self._readers.run(queries.namespaces)
 
-    async def seqs(self, key: int, *, after_seq: int = 0) -> builtins.list[int]:
+    async def seqs(self, key: int, *, after_seq: int = 0, session: str = "") -> builtins.list[int]:
         """Return the seqs of the messages alive with a greater seq, in order."""
-        return await self._readers.run(lambda c: queries.seqs(c, key, after_seq))
+        return await self._readers.run(lambda c: queries.seqs(c, key, after_seq, session))
 
     async def alive(self, key: int, seqs: Sequence[int]) -> dict[int, str]:
         """Return the ids of the messages of these seqs that are alive; their bodies are not read."""
@@ -191,13 +202,26 @@ class Log:
         wanted = [rows.exact(one, f"message_ids[{i}]") for i, one in enumerate(ids)]
         return await self._writer.submit(lambda c: changes.forget(c, namespace, name, wanted))
 
-    async def decisions(self, key: int) -> builtins.list[Decision]:
-        """Return what users decided about the memory's graph, in order."""
-        return await self._readers.run(lambda c: deciding.read_all(c, key))
+    async def decisions(self, key: int, after_id: int = 0) -> builtins.list[Decision]:
+        """Return what users decided about the memory's graph after the decision of ``after_id``, in order."""
+        return await self._readers.run(lambda c: deciding.read(c, key, after_id))
 
-    async def decide(self, namespace: str, name: str, content: Content) -> None:
-        """Store a decision that stands by itself: a merge, a split, a retraction. MemoryNotFoundError."""
-        await self._writer.submit(lambda c: deciding.decide(c, namespace, name, content))
+    async def decide(self, namespace: str, name: str, made: Sequence[tuple[Content, Witnesses]], *, seen: int) -> bool:
+        """Store merges, splits or retractions with their witnesses, all or none.
+
+        False, and nothing is stored, where another than a statement was stored
+        after the decision ``seen``. Raises MemoryNotFoundError, and
+        MessageNotFoundError where a name or a fact has no witness left.
+        """
+        return await self._writer.submit(lambda c: deciding.decide(c, namespace, name, made, seen))
+
+    async def standing(self, key: int) -> builtins.list[Decision]:
+        """Return the memory's decisions that stand by themselves: all but statements."""
+        return await self._readers.run(lambda c: deciding.read_standing(c, key))
+
+    async def testify(self, witnesses: Mapping[int, Witnesses]) -> None:
+        """Give decisions, by id, other witnesses."""
+        await self._writer.submit(lambda c: deciding.testify(c, witnesses))
 
     async def state(
         self,
@@ -206,11 +230,13 @@ class Log:
         statements: Sequence[tuple[Statement, Sequence[str]]],
         *,
         request_id: str = "",
-    ) -> None:
+    ) -> builtins.list[datetime | None]:
         """Store facts with the ids of the messages that they stand on, all of them or none.
 
-        A ``request_id`` that the memory has seen with the same statements stores
-        nothing again. Raises MemoryNotFoundError, MessageNotFoundError, RequestIdReusedError.
+        Returns for each when the first of its messages was said, None where all
+        are gone. A ``request_id`` that the memory has seen with the same statements
+        stores nothing again. Raises MemoryNotFoundError, MessageNotFoundError,
+        RequestIdReusedError.
         """
         known = [
             (said, [rows.exact(one, f"triples[{i}].source_ids[{j}]") for j, one in enumerate(ids)])
@@ -218,7 +244,16 @@ class Log:
         ]
         request = rows.exact(request_id, "request_id")
         seal = digest(known)
-        await self._writer.submit(lambda c: deciding.state(c, namespace, name, known, request, seal))
+        first = await self._writer.submit(lambda c: deciding.state(c, namespace, name, known, request, seal))
+        return [None if micros is None else rows.from_micros(micros) for micros in first]
+
+    async def settings(self) -> dict[str, str]:
+        """Return what was decided about the server itself, by name."""
+        return await self._readers.run(settings.read)
+
+    async def set(self, values: Mapping[str, str]) -> None:
+        """Decide these about the server itself, all or none; an empty value removes."""
+        await self._writer.submit(lambda c: settings.change(c, values))
 
     @property
     def scrubbed(self) -> bool:
@@ -228,6 +263,10 @@ class Log:
     async def heads(self) -> builtins.list[Head]:
         """Return where the log of every memory stands."""
         return await self._readers.run(queries.heads)
+
+    async def message_count(self) -> int:
+        """Return how many messages there are in all memories."""
+        return await self._readers.run(queries.message_count)
 
     async def record(self, key: int) -> MemoryRecord | None:
         """Return a memory by its key, or None when it is deleted."""

@@ -43,6 +43,7 @@ _LIST = Statement(
     .limit(bindparam("limit"))
 )
 _HEADS = Statement(select(head.c.memory_key, head.c.last_seq).order_by(head.c.memory_key))
+_MESSAGES = Statement(select(func.coalesce(func.sum(head.c.message_count), 0)))
 _ERASURES = Statement(
     select(erasure.c.id, erasure.c.memory_key, erasure.c.whole, erasure.c.seqs)
     .where(erasure.c.id > bindparam("after"))
@@ -51,8 +52,9 @@ _ERASURES = Statement(
 )
 _NEWEST_ERASURE = Statement(select(func.max(erasure.c.id)))
 _LAST_SEQ = Statement(select(head.c.last_seq).where(head.c.memory_key == bindparam("key")))
-_SEQS = Statement(select(_m.seq).where(_m.memory_key == bindparam("key"), _m.seq > bindparam("after")).order_by(_m.seq))
 _OF_SESSION = _m.session == bindparam("session")
+_AFTER = select(_m.seq).where(_m.memory_key == bindparam("key"), _m.seq > bindparam("after")).order_by(_m.seq)
+_SEQS, _SESSION_SEQS = Statement(_AFTER), Statement(_AFTER.where(_OF_SESSION))
 _PAGE = _MESSAGE.where(_m.seq > bindparam("after")).order_by(_m.seq).limit(bindparam("limit"))
 _READ, _READ_SESSION = Statement(_PAGE), Statement(_PAGE.where(_OF_SESSION))
 _END = _MESSAGE.where(_m.seq <= bindparam("upto")).order_by(_m.seq.desc()).limit(bindparam("limit"))
@@ -99,6 +101,12 @@ def list_memories(c: Connection, namespace: str, after: str, limit: int) -> list
 def heads(c: Connection) -> list[Head]:
     """Return how far each memory's log has come."""
     return [Head(key, last_seq) for key, last_seq in c.all(_HEADS)]
+
+
+def message_count(c: Connection) -> int:
+    """Return how many messages there are in all memories."""
+    found = c.one(_MESSAGES)
+    return int(found[0]) if found else 0
 
 
 def erasures(c: Connection, after_id: int, limit: int) -> list[Erasure]:
@@ -179,9 +187,10 @@ def namespaces(c: Connection) -> list[str]:
     return [found.decode() for (found,) in c.all(_NAMESPACES)]
 
 
-def seqs(c: Connection, key: int, after_seq: int) -> list[int]:
-    """Return the seqs of the messages alive after ``after_seq``, in order."""
-    return [seq for (seq,) in c.all(_SEQS, key=key, after=after_seq)]
+def seqs(c: Connection, key: int, after_seq: int, session: str = "") -> list[int]:
+    """Return the seqs of the messages alive after ``after_seq``, in order; of one session, if it is named."""
+    own = {"session": rows.exact(session, "session")} if session else {}
+    return [seq for (seq,) in c.all(_SESSION_SEQS if session else _SEQS, key=key, after=after_seq, **own)]
 
 
 def alive(c: Connection, key: int, seqs: Sequence[int]) -> dict[int, str]:

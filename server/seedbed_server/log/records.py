@@ -52,22 +52,32 @@ class Appended:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """An imported batch: how many were stored, how many were known already, and the memory's newest seq."""
+    """An imported batch: how many were stored, how many were known already, and the memory's newest seq.
+
+    So with decisions; those that could not be stored count as skipped.
+    """
 
     key: int
     imported: int
     skipped: int
     last_seq: int
+    decisions_imported: int = 0
+    decisions_skipped: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """Messages that are gone; with ``whole``, the memory itself is, and ``seqs`` is empty."""
+    """Messages that are gone; with ``whole``, the memory itself is, and ``seqs`` is empty.
+
+    ``statements`` and ``decisions`` went with them; only who erased them is told how many.
+    """
 
     id: int
     key: int
     seqs: tuple[int, ...]
     whole: bool
+    statements: int = 0
+    decisions: int = 0
 
 
 @dataclass(frozen=True, slots=True)

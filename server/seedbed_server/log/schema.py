@@ -27,7 +27,7 @@ from sqlalchemy import (
 )
 
 # The newest revision in migrations/versions: what a fresh database is stamped with.
-REVISION = "0002"
+REVISION = "0003"
 
 metadata = MetaData()
 
@@ -112,4 +112,12 @@ decision = Table(
     Index("decision_by_source", "memory_key", "source"),
     Index("decision_by_memory", "memory_key", "id"),
     sqlite_autoincrement=True,  # an id is never used again: the newest one names a state of the graph
+)
+
+# What was decided about the server itself, such as its embedding model: it cannot be made again from messages.
+setting = Table(
+    "setting",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("value", Text, nullable=False),
 )

@@ -19,6 +19,7 @@ from sqlalchemy import select
 from seedbed.v1 import memory_service_pb2
 from seedbed_server.errors import MemoryNotFoundError, MessageIdExistsError, RequestIdReusedError, SeedbedError
 from seedbed_server.log import queries
+from seedbed_server.log.carrying import Carried, take_in
 from seedbed_server.log.connection import Connection, Statement
 from seedbed_server.log.done import Done
 from seedbed_server.log.inserting import insert_all
@@ -47,8 +48,10 @@ def append_all(c: Connection, batches: Sequence[Batch]) -> list[Done[Appended] |
     return _Appending(c, batches).outcomes()
 
 
-def import_messages(c: Connection, at: Address, drafts: Sequence[Draft], new: NewMemory | None) -> Done[Imported]:
-    """Store those messages whose ids are not stored yet; MemoryNotFoundError."""
+def import_messages(
+    c: Connection, at: Address, drafts: Sequence[Draft], decisions: Sequence[Carried], new: NewMemory | None
+) -> Done[Imported]:
+    """Store those messages whose ids are not stored yet, then those decisions; MemoryNotFoundError."""
     place = find_all(c, [at]).get(at)
     if place is None:
         if new is None:
@@ -59,8 +62,9 @@ def import_messages(c: Connection, at: Address, drafts: Sequence[Draft], new: Ne
     if fresh:
         insert_all(c, message, _advance(place, fresh))
         save(c, [place])
-    answer = Imported(place.key, len(fresh), len(known), place.last_seq)
-    return Done(answer, place.key if fresh or place.created else None)
+    decided = take_in(c, place, decisions) if decisions else 0
+    answer = Imported(place.key, len(fresh), len(known), place.last_seq, decided, len(decisions) - decided)
+    return Done(answer, place.key if fresh or decided or place.created else None)
 
 
 def _advance(place: Place, drafts: Sequence[Draft]) -> list[tuple[Any, ...]]:

@@ -9,7 +9,9 @@ from datetime import UTC, datetime
 
 from seedbed_server.errors import PartUnavailableError
 from seedbed_server.log import Log
+from seedbed_server.memories.witnessing import call_witnesses
 from seedbed_server.projections.derived import Derived
+from seedbed_server.projections.graphs import Graphs
 from seedbed_server.projections.projector import Projector
 from seedbed_server.recall_log import RecallLog
 
@@ -41,9 +43,19 @@ class Forgetting:
     """Erases messages. Once the log has let go of them no answer holds them, whatever a derived store still has."""
 
     log: Log
+    graphs: Graphs
     projector: Projector
     derived: Derived
     recall_log: RecallLog
+
+    async def clear(self, namespace: str, name: str, *, session: str) -> int:
+        """Erase the messages of a session, or with "" all; returns how many. MemoryNotFoundError."""
+        if session:
+            key = (await self.log.get(namespace, name)).key
+            await call_witnesses(self.log, self.graphs, key, set(await self.log.seqs(key, session=session)))
+        key, cleared = await self.log.clear(namespace, name, session=session)
+        await self.recall_log.clear(key, session=session)
+        return cleared
 
     async def forget(self, namespace: str, name: str, ids: Sequence[str]) -> Receipt:
         """Erase the messages everywhere and return the receipt.
@@ -54,6 +66,7 @@ class Forgetting:
         """
         record = await self.log.get(namespace, name)
         stored = await self.log.alive_ids(record.key, ids)
+        await call_witnesses(self.log, self.graphs, record.key, set(stored.values()))
         erasure = await self.log.forget(namespace, name, ids)
         counts: dict[str, int] = dict.fromkeys(self.projector.names, 0)
         if erasure is not None:
@@ -65,12 +78,13 @@ class Forgetting:
             counts |= followed
         clean = await self.derived.scrub()
         entries = await self.recall_log.follow(erasure.id if erasure is not None else None)
-        rows = len(erasure.seqs) if erasure is not None else 0
+        counted = (len(erasure.seqs), erasure.statements, erasure.decisions) if erasure is not None else (0, 0, 0)
+        logged = zip(("log", "statements", "decisions"), counted, strict=True)
         return Receipt(
             id=uuid.uuid4().hex,
             completed_at=datetime.now(UTC),
             stores=(
-                Erased("log", rows, self.log.scrubbed),
+                *(Erased(store, count, self.log.scrubbed) for store, count in logged),
                 *(Erased(store, count, clean and store != "vectors") for store, count in counts.items()),
                 *([Erased(self.recall_log.name, entries, files_rewritten=True)] if entries is not None else ()),
             ),

@@ -18,6 +18,7 @@ from seedbed_server.projections.calendar import day
 from seedbed_server.projections.entities import Entity
 from seedbed_server.projections.graph import MemoryGraph
 from seedbed_server.projections.graphs import Graphs
+from seedbed_server.projections.nearness import facts_around
 from seedbed_server.projections.projector import Projector
 from seedbed_server.projections.triples import Fact, circle, is_value
 from seedbed_server.recall.stopwords import query_terms
@@ -45,7 +46,7 @@ class _Scene:
 
     def facts_around(self, entity_ids: Sequence[str], k: int, hops: int = 2) -> list[Fact]:
         """The ``k`` nearest facts that hold, nearest first; what two words say alike is there once."""
-        found = [ranked.fact for ranked in self.graph.facts_around(entity_ids, 2 * k, hops, self.at, self.words)]
+        found = [ranked.fact for ranked in facts_around(self.graph, entity_ids, 2 * k, hops, self.at, self.words)]
         best: dict[tuple[str, ...], Fact] = {}
         for fact in found:
             name = (*circle(fact), fact.object_id) if is_value(fact) else (fact.id,)
@@ -103,11 +104,11 @@ class KnowledgePart:
 
     async def _asked_about(self, view: View, graph: MemoryGraph) -> list[Entity]:
         """Whom the query names; when it names nobody, who was spoken of, and spoke, last."""
-        named = graph.entities_in(view.ask.query)
+        named = graph.entities.named_in(view.ask.query)
         if named:
             return named
         last = await view.tail(_LOOK_BACK)
-        return graph.entities_in(" ".join(f"{message.text} , {message.name} ," for message in reversed(last)))
+        return graph.entities.named_in(" ".join(f"{message.text} , {message.name} ," for message in reversed(last)))
 
     async def _facts(self, view: View, scene: _Scene, facts: Sequence[Fact]) -> tuple[Item, ...]:
         alive = await self._alive(view, facts)

@@ -9,7 +9,7 @@ import numpy as np
 
 from seedbed_server.models.chunking import Chunking
 from seedbed_server.models.contract import Passage
-from seedbed_server.models.manifest import by_role
+from seedbed_server.models.manifest import Model, by_role
 from seedbed_server.processes import Child, Priority
 
 QUERY_TIMEOUT = 30.0
@@ -25,18 +25,19 @@ class Encoder:
     """Turns texts into vectors of unit length, so that their dot product is the cosine.
 
     ``fingerprint`` names the weights and the way texts are cut: vectors of another
-    fingerprint cannot be compared with these. Start, stop and watch ``child``.
+    fingerprint cannot be compared with these. Without a ``model`` it is the
+    manifest's first encoder. Start, stop and watch ``child``.
     """
 
-    def __init__(self, models_dir: Path, *, threads: int = 1) -> None:
-        model = by_role("encoder")
+    def __init__(self, models_dir: Path, model: Model | None = None, *, threads: int = 1) -> None:
+        model = model or by_role("encoder")
         self.name = model.name
         self.dimensions = model.dimensions
         self.fingerprint = model.fingerprint(*Chunking(window=model.max_tokens).parameters())
         self.child = Child(
             "encoder",
             "seedbed_server.models.encoder_child:create",
-            {"models_dir": str(models_dir.absolute()), "threads": threads},
+            {"models_dir": str(models_dir.absolute()), "model": model.name, "threads": threads},
             threads=threads,
             niceness=5,  # behind writes, before the other children: searches wait for it
         )

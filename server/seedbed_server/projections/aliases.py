@@ -19,8 +19,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from seedbed_server.projections.knowledge import UNPLACED, ClaimRow, MentionRow
 from seedbed_server.projections.names import canonical
+from seedbed_server.projections.rows import UNPLACED, ClaimRow, MentionRow
 
 FIRST_NAME = "first name of the only person called so"
 SAID = "it was said that this is their name"

@@ -62,7 +62,7 @@ class Projection(ABC, Generic[Rows]):
     last one is stored. Every step may be repeated for the same messages: rows are
     replaced, never added twice.
 
-    ``names`` are what it is reported as: the first is the name of its cursor.
+    ``names`` are what it is reported as.
     ``fingerprint`` says what makes it; another one begins at the start of the log.
     ``reach`` is on how many messages before it a message's rows depend.
     """
@@ -71,6 +71,11 @@ class Projection(ABC, Generic[Rows]):
     schema: ClassVar[str]
     reach: ClassVar[int] = 0
     batch_messages: ClassVar[int] = 128
+
+    @property
+    def cursor(self) -> str:
+        """The name of its cursor: one for each projection that is kept, also of two that are reported alike."""
+        return self.names[0]
 
     @property
     @abstractmethod

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from seedbed_server.projections.analysis import is_unspaced
+from seedbed_server.projections import analysis
 from seedbed_server.projections.identity import Identity
-from seedbed_server.projections.knowledge import UNPLACED, ClaimRow, MentionRow
 from seedbed_server.projections.names import canonical
+from seedbed_server.projections.rows import UNPLACED, ClaimRow, MentionRow
+
+QUERY_WORDS = 2000  # of a query that are looked at for names
+NAME_WORDS = 8  # words of the longest name that is looked for
 
 # Where votes are equal, the surer kind wins.
 TYPE_ORDER = ("person", "location", "organisation", "work", "product", "event", "other")
@@ -94,6 +97,35 @@ class Entities:
         found = {self.by_form[form].id: self.by_form[form] for form in sorted(self._by_first_word.get(word, ()))}
         return [entity for entity in found.values() if entity.type == "person"]
 
+    def named_in(self, text: str) -> list[Entity]:
+        """The entities that a text names, in its order.
+
+        The longest names win; a first name counts when only one person has it.
+        """
+        plain = analysis.normalise(text)
+        words = plain.split()[:QUERY_WORDS]
+        found = {entity.id: entity for entity in self._named(words)}
+        for form in sorted(self.unspaced):
+            if form in plain:
+                found.setdefault(self.by_form[form].id, self.by_form[form])
+        return list(found.values())
+
+    def _named(self, words: Sequence[str]) -> Iterator[Entity]:
+        longest = min(NAME_WORDS, self.longest)
+        at = 0
+        while at < len(words):
+            for size in range(min(longest, len(words) - at), 0, -1):
+                entity = self.by_form.get(canonical(" ".join(words[at : at + size])))
+                if entity is not None:
+                    yield entity
+                    at += size
+                    break
+            else:
+                namesakes = self.first_named(canonical(words[at]))
+                if len(namesakes) == 1:
+                    yield namesakes[0]
+                at += 1
+
     def _end(self, claim: ClaimRow, entity_id: str, text: str, kind: str) -> None:
         entity = self._entity(entity_id, canonical(text), text)
         entity.seen(text, kind, claim.said_at)
@@ -110,7 +142,7 @@ class Entities:
             entity.own.add(text)
         if form not in self.by_form:
             self.by_form[form] = entity
-            if is_unspaced(form):
+            if analysis.is_unspaced(form):
                 self.unspaced.add(form)
             words = form.split(" ")
             self.longest = max(self.longest, len(words))

@@ -1,18 +1,26 @@
-"""The graphs of memories: loaded on use, kept current, bounded, and made as of any moment of the log."""
+"""The graphs of memories: loaded on use, kept current, bounded, and made as of any moment of the log.
+
+A kept graph grows with messages and with statements. It is made anew when who is
+who changes, when a fact is taken back, and when rows are rewritten. While the
+projection is set back, as in a rebuild, the rows are not whole: then the kept
+graph goes on answering as of where the projection stood, unless messages were
+erased since.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from seedbed_server.log import Decision
+from seedbed_server.log import MOST_WITNESSES, Decision, Statement
 from seedbed_server.projections.graph import MemoryGraph, made_of
 from seedbed_server.projections.knowledge import Knowledge
 from seedbed_server.projections.paths import find_paths
-from seedbed_server.projections.stated import recorded_by
+from seedbed_server.projections.rows import Known
+from seedbed_server.projections.stated import recorded_by, stated_claims
 from seedbed_server.projections.triples import Fact
 
 GROW_AT_ONCE = 500  # rows taken in on the event loop: some milliseconds
@@ -22,16 +30,18 @@ EMPTY_GRAPH = 50  # what a graph takes by itself, in facts
 class Decided(Protocol):
     """What users decided, from the log."""
 
-    async def decisions(self, key: int) -> Sequence[Decision]:
-        """Return a memory's decisions, in order."""
+    async def decisions(self, key: int, after_id: int = 0) -> Sequence[Decision]:
+        """Return a memory's decisions after the one of ``after_id``, in order."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class _Version:
-    """What a kept graph rests on: it is out of date when rows are rewritten, or something was decided."""
+class _Kept:
+    """A graph and what it rests on; ``decided`` is the id of the newest decision that it knows."""
 
+    graph: MemoryGraph
     rewritten: int
+    erased: int
     decided: int
 
 
@@ -46,7 +56,7 @@ class Graphs:
         self._log = log
         self._applied = applied
         self._most = most
-        self._kept: OrderedDict[int, tuple[_Version, MemoryGraph]] = OrderedDict()
+        self._kept: OrderedDict[int, _Kept] = OrderedDict()
         self._locks: dict[int, asyncio.Lock] = {}
 
     async def get(self, key: int, decided: int = 0) -> MemoryGraph:
@@ -56,15 +66,20 @@ class Graphs:
         """
         lock = self._locks.setdefault(key, asyncio.Lock())
         async with lock:
-            version = _Version(self._knowledge.rewritten(key), decided)
-            graph = await self._grown(key, version)
-            if graph is None:  # off the event loop, hence not in a graph that somebody may be reading
-                known, decisions = await self._knowledge.load(key), await self._log.decisions(key)
-                graph = await asyncio.to_thread(made_of, known, decisions)
-            self._kept[key] = (version, graph)
+            kept = self._kept.get(key)
+            current = None if kept is None else await self._grown(key, kept, decided)
+            if current is None:
+                current = await self._loaded(key, decided)
+                if kept is not None and self._was_set_back(key, kept, current):
+                    current = kept
+            self._kept[key] = current
             self._kept.move_to_end(key)
             self._trim()
-        return graph
+        return current.graph
+
+    def is_whole(self, key: int, upto_seq: int) -> bool:
+        """Whether the rows of all messages up to ``upto_seq`` are there: what is not in the graph then is nowhere."""
+        return self._applied(key) >= upto_seq
 
     async def as_known(self, key: int, known_at: float, upto_seq: int) -> MemoryGraph:
         """Return the graph of what was recorded by ``known_at`` (seconds since 1970): messages up to ``upto_seq``."""
@@ -85,6 +100,13 @@ class Graphs:
         known, decisions = await self._knowledge.load(key), await self._log.decisions(key)
         return await asyncio.to_thread(made_of, known, [*decisions, decision])
 
+    async def naming(self, key: int, name: str, *, but: Collection[int] = ()) -> tuple[int, ...]:
+        """Return the seqs of the newest messages, but for some, that say a name, by its id; MOST_WITNESSES at most."""
+        read = await self._knowledge.naming(key, name, but=but)
+        stated = stated_claims(await self._log.decisions(key))
+        said = {claim.seq for claim in stated if name in (claim.subject_id, claim.object_id)}
+        return tuple(sorted(said.difference(but).union(read))[-MOST_WITNESSES:])
+
     async def find_paths(
         self,
         key: int,
@@ -104,23 +126,43 @@ class Graphs:
                 await asyncio.wait([found])  # the thread goes on: it may not read what grows
                 raise
 
-    async def _grown(self, key: int, version: _Version) -> MemoryGraph | None:
-        """The graph that is kept, brought up to date; None where that needs a new one."""
-        kept_version, graph = self._kept.get(key, (version, None))
-        if graph is None or kept_version != version:
+    async def _loaded(self, key: int, decided: int) -> _Kept:
+        rewritten, erased = self._knowledge.rewritten(key), self._knowledge.erased(key)
+        known, decisions = await self._knowledge.load(key), await self._log.decisions(key)
+        # Off the event loop, hence not in a graph that somebody may be reading.
+        graph = await asyncio.to_thread(made_of, known, decisions)
+        return _Kept(graph, rewritten, erased, decisions[-1].id if decisions else decided)
+
+    def _was_set_back(self, key: int, kept: _Kept, loaded: _Kept) -> bool:
+        """Whether the rows were set back while they were loaded, and what was kept says all that may be said."""
+        behind = loaded.graph.applied_seq < kept.graph.applied_seq and loaded.decided <= kept.decided
+        return behind and kept.erased == self._knowledge.erased(key)
+
+    async def _grown(self, key: int, kept: _Kept, decided: int) -> _Kept | None:
+        """What is kept, brought up to date; None where that needs a new graph."""
+        graph, applied = kept.graph, self._applied(key)
+        set_back = applied < graph.applied_seq and kept.erased == self._knowledge.erased(key)
+        if kept.rewritten != self._knowledge.rewritten(key) and not set_back:
             return None
-        if graph.applied_seq >= self._applied(key):
-            return graph
-        known = await self._knowledge.load(key, graph.applied_seq)
-        few = len(known.mentions) + len(known.claims) <= GROW_AT_ONCE
-        return graph if few and graph.add(known) else None
+        new = Known([], [], graph.applied_seq)
+        if applied > graph.applied_seq:
+            new = await self._knowledge.load(key, graph.applied_seq)
+        made = await self._log.decisions(key, kept.decided) if decided > kept.decided else ()
+        if not all(isinstance(decision.content, Statement) for decision in made):
+            return None
+        new = replace(new, claims=[*new.claims, *stated_claims(made)])
+        if new.mentions or new.claims or new.applied_seq > graph.applied_seq:
+            few = len(new.mentions) + len(new.claims) <= GROW_AT_ONCE
+            if not (few and graph.add(new)):
+                return None
+        return replace(kept, decided=made[-1].id) if made else kept
 
     def _trim(self) -> None:
-        total = sum(_size(graph) for _, graph in self._kept.values())
+        total = sum(_size(kept.graph) for kept in self._kept.values())
         while total > self._most and len(self._kept) > 1:
-            key, (_, graph) = self._kept.popitem(last=False)
+            key, kept = self._kept.popitem(last=False)
             self._locks.pop(key, None)
-            total -= _size(graph)
+            total -= _size(kept.graph)
 
 
 def _size(graph: MemoryGraph) -> int:

@@ -2,6 +2,12 @@
 
 Nothing stored is rewritten by a merge. Rows keep the id that follows from their
 words, and are read through this map, so a split gives back what was there.
+
+- Decisions count in their order. A merge of two that earlier merges in effect had
+  made one is void, and stays so when those are split.
+- A split keeps the two names apart: no evidence joins what they belong to. Only
+  another merge does.
+- What users merged goes before what is evident.
 """
 
 from __future__ import annotations
@@ -32,51 +38,92 @@ class Identity:
 
     def __init__(self, decisions: Iterable[Decision] = (), evident: Mapping[str, Alias] | None = None) -> None:
         self.evident = dict(evident or {})
-        self.merges: dict[str, Merged] = {}
-        self._root: dict[str, str] = {}
+        decided = _Decided(decisions)
+        self.merges = dict(decided.in_effect)
+        self._roots = decided.roots
+        self._apart = decided.apart
+        for alias in self.evident.values():
+            self._join(Merged(alias_id(alias), alias.from_id, alias.into_id, alias.reason, None))
         self._members: defaultdict[str, list[str]] = defaultdict(list)
-        self._merge(decisions)
-        for name in list(self._root):
+        for name in self._roots.parents:
             self._members[self.of(name)].append(name)
 
     def of(self, entity_id: str) -> str:
         """The entity that a name's id belongs to; itself where it was merged into none."""
-        while entity_id in self._root:
-            entity_id = self._root[entity_id]
-        return entity_id
+        return self._roots.of(entity_id)
 
     def members(self, entity_id: str) -> tuple[str, ...]:
         """All ids of names of an entity, its own first."""
         return (entity_id, *self._members.get(entity_id, ()))
 
     def __bool__(self) -> bool:
-        return bool(self._root)
+        return bool(self._roots.parents)
 
-    def _merge(self, decisions: Iterable[Decision]) -> None:
-        decided: dict[str, Merged] = {}
-        kept_apart: set[str] = set()
+    def _join(self, evident: Merged) -> None:
+        from_, into = self.of(evident.from_id), self.of(evident.into_id)
+        if from_ == into or from_ != evident.from_id:
+            return
+        if any({self.of(one), self.of(other)} == {from_, into} for one, other in self._apart):
+            return
+        self._roots.parents[from_] = into
+        self.merges[evident.merge_id] = evident
+
+
+class _Roots:
+    """A forest of names: each one's parent, up to the name that an entity is called by."""
+
+    def __init__(self) -> None:
+        self.parents: dict[str, str] = {}
+
+    def of(self, name: str) -> str:
+        """The name that the entity of a name is called by."""
+        while name in self.parents:
+            name = self.parents[name]
+        return name
+
+    def join(self, from_id: str, into_id: str) -> bool:
+        """Make one of two; False where they are one already."""
+        from_, into = self.of(from_id), self.of(into_id)
+        if from_ != into:
+            self.parents[from_] = into
+        return from_ != into
+
+
+class _Decided:
+    """The merges in effect after some decisions, by id, and the pairs of names that splits keep apart."""
+
+    def __init__(self, decisions: Iterable[Decision]) -> None:
+        self.in_effect: dict[str, Merged] = {}
+        self.roots = _Roots()
+        self.apart: list[tuple[str, str]] = []
         for decision in decisions:
             match decision.content:
                 case Merge(merge_id, into, from_):
-                    decided[merge_id] = Merged(merge_id, from_, into, DECIDED, decision.recorded_at.timestamp())
+                    if merge_id not in self.in_effect and self.roots.join(from_, into):
+                        since = decision.recorded_at.timestamp()
+                        self.in_effect[merge_id] = Merged(merge_id, from_, into, DECIDED, since)
                 case Split(merge_id):
-                    decided.pop(merge_id, None)
-                    kept_apart.add(merge_id)
+                    self._split(merge_id)
                 case _:
                     pass
-        implied = [
-            Merged(merge_id, alias.from_id, alias.into_id, alias.reason, None)
-            for alias in self.evident.values()
-            if (merge_id := alias_id(alias)) not in kept_apart
-        ]
-        for merged in (*decided.values(), *implied):
-            from_, into = self.of(merged.from_id), self.of(merged.into_id)
-            # Two that are one already, by another way, need no second merge. What a user merged goes before evidence.
-            if from_ != into and (merged.since is not None or from_ == merged.from_id):
-                self._root[from_] = into
-                self.merges[merged.merge_id] = merged
+
+    def _split(self, merge_id: str) -> None:
+        merged = self.in_effect.pop(merge_id, None)
+        if merged is not None:
+            self.apart.append((merged.from_id, merged.into_id))
+            self.roots = _Roots()
+            for other in self.in_effect.values():
+                self.roots.join(other.from_id, other.into_id)
+        elif (pair := alias_pair(merge_id)) is not None:
+            self.apart.append(pair)
 
 
 def alias_id(alias: Alias) -> str:
     """The id under which an evident alias can be split."""
     return f"{alias.from_id}-{alias.into_id}"
+
+
+def alias_pair(merge_id: str) -> tuple[str, str] | None:
+    """The ids of the two names that such an id is made of; None for the id of a decided merge."""
+    from_, dash, into = merge_id.partition("-")
+    return (from_, into) if dash else None

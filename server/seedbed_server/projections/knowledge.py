@@ -11,21 +11,16 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
-from seedbed.messages import Message
 from seedbed_server.models.contract import Extraction, Turn
 from seedbed_server.projections.contract import Batch, Prepared, Projection
 from seedbed_server.projections.derived import Derived
-from seedbed_server.projections.names import canonical, entity_id
+from seedbed_server.projections.rows import REACH, ClaimRow, Known, MentionRow, claims_of, mentions_of, turns
 
-RULES = "knowledge-3"
-UNPLACED = -1  # start and end of a mention that is not in the text: the speaker's own name
-EARLIEST = datetime(1, 1, 1, tzinfo=UTC).timestamp()
-LATEST = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp()
+RULES = "knowledge-4"
 TABLES = {"entities": "mention", "triples": "claim"}
 
 
@@ -42,45 +37,6 @@ class Tagger(Protocol):
         ...
 
 
-class MentionRow(NamedTuple):
-    """A name in a message. ``said_at`` is in seconds since 1970."""
-
-    key: int
-    seq: int
-    start: int
-    end: int
-    entity_id: str
-    form: str
-    type: str
-    text: str
-    said_at: float
-
-
-class ClaimRow(NamedTuple):
-    """A claim in a message; ``place`` is its number there. Times are in seconds since 1970.
-
-    Without ``valid_from`` it holds from ``said_at``; without ``valid_to`` it is open.
-    """
-
-    key: int
-    seq: int
-    place: int
-    subject_id: str
-    subject: str
-    subject_type: str
-    predicate: str
-    object_id: str
-    object: str
-    object_type: str
-    negated: int
-    modality: str
-    surface: str
-    said_at: float
-    recorded_at: float
-    valid_from: float | None = None
-    valid_to: float | None = None
-
-
 @dataclass(frozen=True, slots=True)
 class Reading:
     """The rows of a batch, and the messages that they replace all rows of."""
@@ -88,15 +44,6 @@ class Reading:
     places: list[tuple[int, int]]
     mentions: list[MentionRow]
     claims: list[ClaimRow]
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """What is stored of a memory, up to ``applied_seq``."""
-
-    mentions: list[MentionRow]
-    claims: list[ClaimRow]
-    applied_seq: int
 
 
 class Knowledge(Projection[Reading]):
@@ -119,13 +66,14 @@ class Knowledge(Projection[Reading]):
         PRIMARY KEY (key, seq, place)
     ) WITHOUT ROWID;
     """
-    reach = 8  # how far back those who take part are looked for
+    reach = REACH
     batch_messages = 32
 
     def __init__(self, derived: Derived, tagger: Tagger) -> None:
         self._derived = derived
         self._tagger = tagger
         self._rewritten: Counter[int] = Counter()
+        self._erased: Counter[int] = Counter()
         self._rewriting: set[int] = set()
 
     @property
@@ -137,6 +85,10 @@ class Knowledge(Projection[Reading]):
         """Grows whenever rows of the memory are erased or replaced: what was loaded before is out of date."""
         return self._rewritten[key]
 
+    def erased(self, key: int) -> int:
+        """Grows whenever messages of the memory are erased: what was loaded before may not be shown any more."""
+        return self._erased[key]
+
     async def prepare(self, batches: Sequence[Batch]) -> Prepared[Reading]:
         """Let the tagger read all messages in one go."""
         places = [(batch.key, message) for batch in batches for message in batch.messages]
@@ -146,8 +98,8 @@ class Knowledge(Projection[Reading]):
         for (key, message), extraction in zip(places, found, strict=True):
             if extraction is None:
                 skipped[key] += 1
-            reading.mentions.extend(_mentions(key, message, extraction))
-            reading.claims.extend(_claims(key, message, extraction))
+            reading.mentions.extend(mentions_of(key, message, extraction))
+            reading.claims.extend(claims_of(key, message, extraction))
         return Prepared(reading, skipped)
 
     def commit(self, db: sqlite3.Connection, prepared: Prepared[Reading]) -> None:
@@ -166,9 +118,11 @@ class Knowledge(Projection[Reading]):
 
     async def forget(self, key: int, seqs: Sequence[int]) -> Mapping[str, int]:
         """Delete the messages' mentions and claims: what has no other source is gone with them."""
+        self._erased[key] += 1
         self._rewritten[key] += 1
         counts = await self._derived.write(lambda db: _delete(db, [(key, seq) for seq in seqs]))
-        self._rewritten[key] += 1  # also for what was loaded meanwhile
+        self._erased[key] += 1  # also for what was loaded meanwhile
+        self._rewritten[key] += 1
         return counts
 
     async def drop(self, key: int) -> Mapping[str, int]:
@@ -186,6 +140,15 @@ class Knowledge(Projection[Reading]):
     async def load(self, key: int, after_seq: int = 0) -> Known:
         """Return the memory's mentions and claims in messages with a greater seq, in order."""
         return await self._derived.read(lambda db: _load(db, key, after_seq))
+
+    async def naming(self, key: int, name: str, *, but: Collection[int] = ()) -> list[int]:
+        """Return the seqs of the messages, but for some, that mention an id of a name or claim something of it."""
+        query = (
+            "SELECT seq FROM mention WHERE key = :key AND entity_id = :name UNION "
+            "SELECT seq FROM claim WHERE key = :key AND :name IN (subject_id, object_id) ORDER BY seq"
+        )
+        found = await self._derived.read(lambda db: db.execute(query, {"key": key, "name": name}).fetchall())
+        return [seq for (seq,) in found if seq not in but]
 
     async def mentions_of(self, key: int, names: Sequence[str], limit: int = 100) -> list[MentionRow]:
         """Return the newest mentions, newest first, under any of these ids of names."""
@@ -214,62 +177,6 @@ def _first_seqs(places: Sequence[tuple[int, int]]) -> dict[int, int]:
     for key, seq in places:
         first[key] = min(seq, first.get(key, seq))
     return first
-
-
-def speaker(message: Message) -> str:
-    """Who says a message: the name if there is one, else the role ("user")."""
-    return message.name or message.role
-
-
-def turns(messages: Sequence[Message], before: Sequence[Message] = ()) -> Iterator[Turn]:
-    """The messages as the tagger reads them; who is spoken to is the last other speaker of the session.
-
-    ``before`` are messages that stand before the first one; those further back than `Knowledge.reach` do not matter.
-    """
-    earlier = list(before)
-    for message in messages:
-        near = [m for m in earlier[-Knowledge.reach :] if m.seq >= message.seq - Knowledge.reach]
-        others = [speaker(m) for m in near if m.session == message.session and speaker(m) != speaker(message)]
-        listener = others[-1] if others else ""
-        yield Turn(message.text, speaker(message), listener, message.time, tuple(dict.fromkeys(others)))
-        earlier.append(message)
-
-
-def _mentions(key: int, message: Message, extraction: Extraction | None) -> Iterator[MentionRow]:
-    said_at = seconds(message.time)
-    form = canonical(message.name)
-    if form:
-        here = (UNPLACED, UNPLACED, entity_id(form), form, "person", message.name)
-        yield MentionRow(key, message.seq, *here, said_at)
-    for span in extraction.entities if extraction else ():
-        form = canonical(span.text)
-        if form and span.type != "date":
-            place = (span.start, span.end, entity_id(form), form, span.type, span.text)
-            yield MentionRow(key, message.seq, *place, said_at)
-
-
-def _claims(key: int, message: Message, extraction: Extraction | None) -> Iterator[ClaimRow]:
-    for place, claim in enumerate(extraction.claims if extraction else ()):
-        subject, object_ = canonical(claim.subject), canonical(claim.object)
-        # What an assistant offers to do is said in passing, many times a day, and tells nothing of anybody's life.
-        offer = message.role == "assistant" and claim.modality != "asserted" and claim.subject == speaker(message)
-        if subject and object_ and claim.predicate and not offer:
-            yield ClaimRow(
-                *(key, message.seq, place),
-                *(entity_id(subject), claim.subject, claim.subject_type or "other"),
-                " ".join(claim.predicate.split()),
-                *(entity_id(object_), claim.object, claim.object_type or "other"),
-                *(int(claim.negated), claim.modality, claim.surface),
-                *(seconds(message.time), seconds(message.recorded_at)),
-                *(seconds(time) if time else None for time in (claim.valid_from, claim.valid_to)),
-            )
-
-
-def seconds(time: datetime | None) -> float:
-    """Seconds since 1970; an unknown time is 0, one at an end of the calendar the last that is a time again."""
-    if time is None:
-        return 0.0
-    return min(LATEST, max(EARLIEST, (time.replace(tzinfo=UTC) if time.tzinfo is None else time).timestamp()))
 
 
 def _insert(db: sqlite3.Connection, table: str, rows: Sequence[tuple[object, ...]]) -> None:

@@ -7,13 +7,20 @@ import re
 
 from seedbed_server.projections.analysis import MARKS, normalise
 
-LONGEST = 200  # code points of a name that are looked at
+LONGEST = 256  # code points of a name: as many as an identifier of the contract has bytes
 PRONOUNS = frozenset(
     """
     i me my mine myself you your yours yourself yourselves he him his himself she her hers herself it its itself
     we us our ours ourselves they them their theirs themselves this that these those who whom whose which what
     someone somebody anyone anybody everyone everybody nobody something anything everything nothing one
     """.split()  # noqa: SIM905 - one word after another reads best
+)
+# Articles and other words that only hold names together. In lower case: people are called "A", "An" and "Do".
+PARTICLES = frozenset(
+    """
+    a an the and or but nor of in on at to for with by from as than then if because about into
+    am is are was were be been being do does did has have had not there
+    """.split()  # noqa: SIM905
 )
 
 # Around a name: all but letters, digits, the marks of scripts that need them, and what "C++" and "F#" end with.
@@ -25,12 +32,17 @@ def canonical(name: str) -> str:
     """Return the form in which equal names are equal; "" for what names nothing.
 
     NFKC and case folded, white space single, without a leading article, a
-    possessive ending or punctuation around it. Pronouns name nothing.
+    possessive ending or punctuation around it. Pronouns and articles name nothing,
+    nor does what is too long for a name: cut, two such names would be one.
     """
-    form = _SPACE.sub(" ", normalise(name[:LONGEST])).strip()
+    if len(name) > LONGEST:
+        return ""
+    form = _SPACE.sub(" ", normalise(name)).strip()
     while (trimmed := _TRIM.sub("", form)) != form:
         form = trimmed
-    return "" if form in PRONOUNS else form
+    if form in PRONOUNS or form == "the" or (form in PARTICLES and name == name.lower()):
+        return ""
+    return form
 
 
 def entity_id(form: str) -> str:

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from seedbed.messages import Message
 from seedbed_server.projections.analysis import is_blank
 from seedbed_server.projections.contract import Backoff, Projection, Source
+from seedbed_server.projections.cursors import Cursors
 from seedbed_server.projections.derived import Derived
 from seedbed_server.projections.worker import Worker
+
+_ERASURES = 1000  # read at once
+_LOOK_AGAIN = 5.0  # seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,21 +55,18 @@ class Projector:
         def indexable(message: Message) -> bool:
             return not is_blank(message.text) and not is_echo(message)
 
-        self._workers = [
-            Worker(
-                projection=projection,
-                source=source,
-                derived=derived,
-                indexable=indexable,
-                on_progress=self._progress,
-                backoff=backoff,
-            )
-            for projection in projections
-        ]
-        self._by_name = {name: worker for worker in self._workers for name in worker.projection.names}
-        self._tasks: list[asyncio.Task[None]] = []
+        self._source = source
+        self._derived = derived
+        self._indexable = indexable
+        self._backoff = backoff
+        self._workers: list[Worker] = []
+        self._by_name: dict[str, Worker] = {}
+        self._tasks: dict[Worker, list[asyncio.Task[None]]] = {}
+        self._running = False
         self._moved = asyncio.Event()
-        derived.on_reset += [worker.lost for worker in self._workers]
+        for projection in projections:
+            self.add(projection)
+            self.take_over(projection)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -71,21 +75,63 @@ class Projector:
 
     async def start(self) -> None:
         """Begin following the log. ``changed`` has to be called after each commit to it."""
+        self._running = True
         for worker in self._workers:
-            self._tasks.append(asyncio.create_task(worker.run(), name=f"projection-{worker.name}"))
-            self._tasks.append(asyncio.create_task(worker.projection.run(), name=f"beside-{worker.name}"))
+            self._start(worker)
 
     async def stop(self) -> None:
         """Stop after what is being stored; what was not committed is done again at the next start."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        self._tasks = []
+        self._running = False
+        await asyncio.gather(*(self._halt(worker) for worker in self._workers))
+
+    def add(self, projection: Projection[Any]) -> None:
+        """Have one more follow the log. It is not reported, nor waited for, until it takes over; erasures reach it."""
+        worker = Worker(
+            projection=projection,
+            source=self._source,
+            derived=self._derived,
+            indexable=self._indexable,
+            on_progress=self._progress,
+            backoff=self._backoff,
+        )
+        self._workers.append(worker)
+        self._derived.on_reset.append(worker.lost)
+        if self._running:
+            self._start(worker)
+
+    def take_over(self, projection: Projection[Any]) -> None:
+        """Report a projection in the place of the one that has its names."""
+        worker = self._of(projection)
+        self._by_name |= dict.fromkeys(projection.names, worker)
+        self._progress()
+
+    @asynccontextmanager
+    async def removing(self, projection: Projection[Any]) -> AsyncIterator[None]:
+        """Stop a projection, and forget it when the block ends, in which its store is to be deleted.
+
+        Until then it counts among those that an erasure has not reached.
+        """
+        worker = self._of(projection)
+        await self._halt(worker)
+        try:
+            yield
+        finally:
+            self._workers.remove(worker)
+            self._derived.on_reset.remove(worker.lost)
+            self._progress()
 
     def changed(self, key: int) -> None:
         """The memory's log has changed; belongs in ``Log.on_change``."""
         for worker in self._workers:
             worker.changed(key)
+
+    def cursors(self, projection: Projection[Any]) -> Cursors:
+        """How far one projection is; for reading only."""
+        return self._of(projection).cursors
+
+    def state(self, projection: Projection[Any]) -> ProjectionState:
+        """How one projection is doing."""
+        return _state(projection.names[0], self._of(projection))
 
     def applied(self, key: int) -> dict[str, int]:
         """The last seq of the memory that each projection has committed."""
@@ -117,10 +163,21 @@ class Projector:
         """
         if not await self._until(lambda: all(w.cursors.erasure_id >= erasure_id for w in self._workers), timeout):
             return None
-        counts = dict.fromkeys(self._by_name, 0)
+        counts = Counter(dict.fromkeys(self._by_name, 0))
         for worker in self._workers:
-            counts |= worker.receipts.get(erasure_id, {})
-        return counts
+            counts.update(worker.receipts.get(erasure_id, {}))
+        return dict(counts)
+
+    async def catch_up(self, projection: Projection[Any]) -> None:
+        """Wait until one projection has applied and erased all that the log held at some moment of this call."""
+        worker = self._of(projection)
+        reached = False
+        while not reached:  # anew from time to time: a memory that is deleted meanwhile has no seq to be waited for
+            due = {head.key: head.last_seq for head in await self._source.heads()}
+            erased = worker.cursors.erasure_id
+            while newer := await self._source.erasures(erased, _ERASURES):
+                erased = newer[-1].id
+            reached = await self._until(partial(_has_reached, worker, due, erased), _LOOK_AGAIN)
 
     async def rebuild(self, key: int | None = None, names: Collection[str] = ()) -> None:
         """Set the projections (none means all) of one memory, or of all, to the start of the log.
@@ -129,9 +186,28 @@ class Projector:
         """
         await asyncio.gather(*(worker.rebuild(key) for worker in self._named(names)))
 
+    async def begin_again(self, projection: Projection[Any]) -> None:
+        """Set one projection to the start of the log."""
+        await self._of(projection).rebuild(None)
+
     def status(self) -> list[ProjectionState]:
         """How each projection is doing."""
         return [_state(name, worker) for name, worker in self._by_name.items()]
+
+    def _of(self, projection: Projection[Any]) -> Worker:
+        return next(worker for worker in self._workers if worker.projection is projection)
+
+    def _start(self, worker: Worker) -> None:
+        self._tasks[worker] = [
+            asyncio.create_task(worker.run(), name=f"projection-{worker.name}"),
+            asyncio.create_task(worker.projection.run(), name=f"beside-{worker.name}"),
+        ]
+
+    async def _halt(self, worker: Worker) -> None:
+        tasks = self._tasks.pop(worker, [])
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     def _named(self, names: Collection[str]) -> list[Worker]:
         return list({id(w): w for name, w in self._by_name.items() if not names or name in names}.values())
@@ -148,6 +224,11 @@ class Projector:
         except TimeoutError:
             return False
         return True
+
+
+def _has_reached(worker: Worker, due: Mapping[int, int], erasure_id: int) -> bool:
+    applied = worker.cursors.applied
+    return worker.cursors.erasure_id >= erasure_id and all(applied.get(key, 0) >= seq for key, seq in due.items())
 
 
 def _state(name: str, worker: Worker) -> ProjectionState:

@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from seedbed_server.log import Decision, Retraction, Statement
-from seedbed_server.projections.knowledge import ClaimRow, seconds
 from seedbed_server.projections.names import canonical, entity_id
+from seedbed_server.projections.rows import ClaimRow, seconds
 from seedbed_server.projections.triples import claim_fact_id
 
 # Places of claims in a message, from here on, are those of statements: this much plus the id of the decision.
@@ -22,6 +22,8 @@ def stated_claims(decisions: Iterable[Decision]) -> list[ClaimRow]:
         if not isinstance(said, Statement) or decision.said_at is None:
             continue
         subject, object_ = canonical(said.subject), canonical(said.object)
+        if not (subject and object_):  # stated under rules that took it for a name
+            continue
         row = ClaimRow(
             *(0, decision.source, STATED + decision.id),
             *(entity_id(subject), said.subject, "other"),

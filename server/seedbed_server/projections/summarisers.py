@@ -16,7 +16,7 @@ from seedbed_server.models.contract import Passage
 from seedbed_server.models.llm import Llm, field_of
 from seedbed_server.projections import textrank
 from seedbed_server.projections.calendar import day
-from seedbed_server.projections.knowledge import speaker
+from seedbed_server.projections.rows import speaker
 from seedbed_server.projections.vectors import Encoder
 
 MAX_TOKENS = 400
@@ -75,7 +75,7 @@ class Extractive:
         self._encoder = encoder
         self._count = count
         self._max_tokens = max_tokens
-        self._vectors: OrderedDict[str, np.ndarray] = OrderedDict()
+        self._vectors: OrderedDict[tuple[str, str], np.ndarray] = OrderedDict()  # by the encoder's fingerprint and text
 
     async def fold(self, before: Draft | None, block: Sequence[Message]) -> Draft:
         """Choose again among the sentences kept so far and those of the block."""
@@ -99,13 +99,14 @@ class Extractive:
         """Unit vectors, (texts, dimensions); None while the encoder is down."""
         if self._encoder is None:
             return None
-        new = [text for text in dict.fromkeys(texts) if text not in self._vectors]
+        maker = self._encoder.fingerprint  # the encoder may be another one for the next call
+        new = [text for text in dict.fromkeys(texts) if (maker, text) not in self._vectors]
         try:
             encoded = await self._encoder.encode_passages([Passage("", text) for text in new])
         except PartUnavailableError:
             return None
-        self._vectors.update(zip(new, (vectors[0] for vectors in encoded), strict=True))
-        found = np.stack([self._vectors[text] for text in texts])
+        self._vectors.update({(maker, text): vectors[0] for text, vectors in zip(new, encoded, strict=True)})
+        found = np.stack([self._vectors[maker, text] for text in texts])
         while len(self._vectors) > CACHED:
             self._vectors.popitem(last=False)
         return found

@@ -10,7 +10,8 @@ said. Equal times are ordered by when they were said, then by ``seq``.
 - The opposite of a claim ends it ("likes", "does not like"; "loves", "hates"), and
   "does not like" ends "loves" too; so do the words of ENDINGS ("used to live in",
   "moved from", "quit"), and a ``valid_to``.
-- Who is dead lives, works and is married no more.
+- Who is dead lives, works and is married no more: it ends, and what is said to begin
+  later has no time in which it held, unless it was said that they are alive after all.
 - Only asserted claims do so: what is planned or possible ends nothing.
 
 No other claims end each other. A town and its country are two values here:
@@ -27,13 +28,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from seedbed_server.models.predicates import ENDINGS, OPPOSITES, SINGLE, STRONGER
-from seedbed_server.projections.knowledge import ClaimRow
 from seedbed_server.projections.names import entity_id, triple_id
+from seedbed_server.projections.rows import DEATH, ClaimRow
 from seedbed_server.projections.timeline import Moment, Spell, spells
 
-# That somebody has died, and the relations that it ends.
-_DEATH = ("be", entity_id("dead"))
-_ENDED_BY_DEATH = ("residence", "employer", "spouse")
+# That somebody has died, or lives, and the relations that end with a life.
+_DEATH, _LIFE = (DEATH[0], entity_id(DEATH[1])), ("be", entity_id("alive"))
+_OF_A_LIFE = ("residence", "employer", "spouse")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,7 @@ def resolve(claims: Iterable[ClaimRow], retracted: Iterable[tuple[ClaimRow, floa
 
 def circles(claim: ClaimRow) -> list[tuple[str, ...]]:
     """Name the circles that a claim belongs to, its own first."""
-    further = _ENDED_BY_DEATH if (claim.predicate, claim.object_id) == _DEATH else ()
+    further = _OF_A_LIFE if (claim.predicate, claim.object_id) in (_DEATH, _LIFE) else ()
     return [circle(claim), *((claim.subject_id, slot) for slot in further)]
 
 
@@ -156,7 +157,8 @@ def _fact(i: str, said: Sequence[ClaimRow], held: tuple[Spell, ...]) -> Fact:
 
 def _moments(claim: ClaimRow) -> Iterator[tuple[tuple[str, ...], Moment]]:
     """What a claim starts and stops, and on which track."""
-    fact, at = claim_fact_id(claim), _begin(claim)
+    fact = claim_fact_id(claim)
+    at = begin(claim.predicate, claim.said_at, claim.valid_from, claim.valid_to)
     order = (at, 1, claim.said_at, claim.seq, claim.place)
     alone = (claim.subject_id, claim.predicate, claim.object_id)
     home: tuple[str, ...] = alone
@@ -173,9 +175,10 @@ def _moments(claim: ClaimRow) -> Iterator[tuple[tuple[str, ...], Moment]]:
         for denied in (STRONGER if claim.negated else OPPOSITES).get(claim.predicate, ()):
             other = (claim.subject_id, denied, claim.object_id)
             yield other, Moment(order, claim.recorded_at, value=_POLARITY[0], stops=True)
-    if claim.modality == "asserted" and not claim.negated and (claim.predicate, claim.object_id) == _DEATH:
-        for relation in _ENDED_BY_DEATH:
-            yield (claim.subject_id, relation), Moment(order, claim.recorded_at, stops=True)
+    if claim.modality == "asserted" and (claim.predicate, claim.object_id) in (_DEATH, _LIFE):
+        over = ((claim.predicate, claim.object_id) == _DEATH) != bool(claim.negated)
+        for relation in _OF_A_LIFE:
+            yield (claim.subject_id, relation), Moment(order, claim.recorded_at, stops=over, bars=over)
     yield home, Moment(order, claim.recorded_at, value, fact)
     if claim.valid_to is not None and not ending:
         end = max(claim.valid_to, at)
@@ -187,13 +190,16 @@ def _moments(claim: ClaimRow) -> Iterator[tuple[tuple[str, ...], Moment]]:
 _POLARITY = ("is", "is not")
 
 
-def _begin(claim: ClaimRow) -> float:
-    """Since when a claim holds. "Used to" holds from the end of what it speaks of."""
-    if claim.predicate in ENDINGS and claim.valid_to is not None:
-        return claim.valid_to
-    if claim.valid_from is not None:
-        return claim.valid_from
-    return claim.said_at if claim.valid_to is None else min(claim.said_at, claim.valid_to)
+def begin(predicate: str, said_at: float | None, valid_from: float | None, valid_to: float | None) -> float:
+    """Since when a claim holds, in seconds since 1970. "Used to" holds from the end of what it speaks of.
+
+    One of ``said_at`` and ``valid_from`` is known.
+    """
+    if predicate in ENDINGS and valid_to is not None:
+        return valid_to
+    if valid_from is not None or said_at is None:
+        return valid_from or 0.0
+    return said_at if valid_to is None else min(said_at, valid_to)
 
 
 def _when_said(claim: ClaimRow) -> tuple[float, int, int]:

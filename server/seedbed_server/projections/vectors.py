@@ -1,5 +1,8 @@
 """The projection into vectors: every message encoded, and kept in the vector index.
 
+Vectors of two encoders may be kept at a time, while the server changes from one
+to the other: rows, cursor and index are then each encoder's own.
+
 The index holds vectors under ids and nothing else. How many chunks a message
 has is written here before the index is touched, and marked stored with the
 cursor: so an erasure also finds rows of a batch that a crash cut short.
@@ -25,6 +28,7 @@ from seedbed_server.projections.vector_index import VectorIndex
 LAYOUT = "rows-1"  # version of header, ids and kinds of rows; another one encodes anew
 MOST_SEQ = 2**63 - 1
 SINGLE = ""  # the kind of row that holds a message on its own
+CURSOR = "vectors/"  # before the space: the names of cursors, and of what the file notes of an index
 
 
 class Encoder(Protocol):
@@ -67,24 +71,39 @@ class Loaded:
     matrix: np.ndarray
 
 
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What is held of a memory: the ``seqs`` noted as stored, and how many rows the index lacks, or has beyond them."""
+
+    seqs: frozenset[int]
+    missing: int
+    surplus: int
+
+
 class Vectors(Projection[list[Row]]):
-    """Vectors of single messages."""
+    """Vectors of single messages, made by one encoder. ``space`` is a word that names whose they are."""
 
     names = ("vectors",)
     schema = """
     CREATE TABLE IF NOT EXISTS vectors (
-        key INTEGER NOT NULL, seq INTEGER NOT NULL, kind TEXT NOT NULL,
+        space TEXT NOT NULL, key INTEGER NOT NULL, seq INTEGER NOT NULL, kind TEXT NOT NULL,
         chunks INTEGER NOT NULL, stored INTEGER NOT NULL,
-        PRIMARY KEY (key, seq, kind)
+        PRIMARY KEY (space, key, seq, kind)
     ) WITHOUT ROWID;
     """
     batch_messages = 128
 
     def __init__(self, derived: Derived, encoder: Encoder, index: VectorIndex) -> None:
+        self.space = space_of(encoder.fingerprint)
         self._derived = derived
         self._encoder = encoder
         self._index = index
         self._generation = ""
+
+    @property
+    def cursor(self) -> str:
+        """The name of this encoder's cursor."""
+        return CURSOR + self.space
 
     @property
     def fingerprint(self) -> str:
@@ -97,14 +116,14 @@ class Vectors(Projection[list[Row]]):
         When they differ, raises StoreLostError: all is encoded anew. Nothing is changed before ``lost``.
         """
         generation = await self._index.generation()
-        if not await self._derived.write(lambda db: _belongs(db, generation)):
+        if not await self._derived.write(lambda db: _belongs(db, self.cursor, generation)):
             raise StoreLostError
         self._generation = generation
 
     def lost(self, db: sqlite3.Connection) -> None:
         """Delete the notes of all rows, and of the generation that they were stored in."""
-        db.execute("DELETE FROM vectors")
-        db.execute("DELETE FROM meta WHERE name = 'vectors'")
+        db.execute("DELETE FROM vectors WHERE space = ?", (self.space,))
+        db.execute("DELETE FROM meta WHERE name = ?", (self.cursor,))
 
     async def prepare(self, batches: Sequence[Batch]) -> Prepared[list[Row]]:
         """Encode all texts in one go: many small memories make one call."""
@@ -116,7 +135,7 @@ class Vectors(Projection[list[Row]]):
 
     async def store(self, prepared: Prepared[list[Row]]) -> None:
         """Upsert the vectors, memory by memory. Raises StoreLostError when the index was begun anew."""
-        await self._derived.write(lambda db: _note(db, prepared.rows, stored=False))
+        await self._derived.write(lambda db: _note(db, self.space, prepared.rows, stored=False))
         for key, rows in _by_key(prepared.rows).items():
             ids = [i for row in rows for i in row_ids(row.key, row.seq, row.kind, len(row.vectors))]
             vectors = np.concatenate([row.vectors for row in rows])
@@ -127,22 +146,24 @@ class Vectors(Projection[list[Row]]):
 
     def commit(self, db: sqlite3.Connection, prepared: Prepared[list[Row]]) -> None:
         """Mark the rows stored."""
-        _note(db, prepared.rows, stored=True)
+        _note(db, self.space, prepared.rows, stored=True)
 
     async def forget(self, key: int, seqs: Sequence[int]) -> Mapping[str, int]:
         """Delete the messages' vectors, then the note of them."""
-        pairs = [(key, seq) for seq in seqs]
-        known = await self._derived.read(lambda db: _chunks(db, pairs))
+        places = [(self.space, key, seq) for seq in seqs]
+        known = await self._derived.read(lambda db: _chunks(db, places))
         ids = [i for row in known for i in row_ids(*row)]
         await self._index.delete(key, ids)
-        await self._derived.write(lambda db: db.executemany("DELETE FROM vectors WHERE key = ? AND seq = ?", pairs))
+        delete = "DELETE FROM vectors WHERE space = ? AND key = ? AND seq = ?"
+        await self._derived.write(lambda db: db.executemany(delete, places))
         return {"vectors": len(ids)}
 
     async def drop(self, key: int) -> Mapping[str, int]:
         """Delete the memory's vectors, known here or not."""
         known = await self._counts(key, 0, stored_only=False)
         await self._index.drop(key)
-        await self._derived.write(lambda db: db.execute("DELETE FROM vectors WHERE key = ?", (key,)))
+        delete = "DELETE FROM vectors WHERE space = ? AND key = ?"
+        await self._derived.write(lambda db: db.execute(delete, (self.space, key)))
         return {"vectors": sum(chunks for _, _, chunks in known)}
 
     async def load(self, key: int, after_seq: int = 0, upto_seq: int = MOST_SEQ, kind: str = SINGLE) -> Loaded:
@@ -167,15 +188,34 @@ class Vectors(Projection[list[Row]]):
         matrix = np.stack(rows).astype(np.float32) if rows else np.empty((0, self._encoder.dimensions), np.float32)
         return Loaded(np.array(seqs, np.int64), np.array(offsets, np.int64), matrix)
 
+    async def held(self, key: int, upto_seq: int) -> Held:
+        """Compare what is noted of a memory's messages up to a seq with the rows of the index."""
+        known = [row for row in await self._counts(key, 0, stored_only=True) if row[0] <= upto_seq]
+        noted = {i for seq, kind, chunks in known for i in row_ids(key, seq, kind, chunks)}
+        there = {i for i in await self._index.ids(key) if int(i.split(":")[1]) <= upto_seq}
+        return Held(frozenset(seq for seq, _, _ in known), len(noted - there), len(there - noted))
+
+    async def matrix(self, key: int, seq: int, chunks: int) -> np.ndarray:
+        """Return the vectors of a message's first chunks, as many as are there, (chunks, dimensions)."""
+        found = await self._index.fetch(key, row_ids(key, seq, SINGLE, chunks))
+        rows = [found[i] for i in row_ids(key, seq, SINGLE, chunks) if i in found]
+        return np.stack(rows) if rows else np.empty((0, self._encoder.dimensions), np.float32)
+
     async def _counts(
         self, key: int, after_seq: int, upto_seq: int = MOST_SEQ, *, stored_only: bool
     ) -> list[tuple[int, str, int]]:
         """Seq, kind and number of chunks, by seq."""
         query = (
-            "SELECT seq, kind, chunks FROM vectors WHERE key = ? AND seq > ? AND seq <= ? AND stored >= ? ORDER BY seq"
+            "SELECT seq, kind, chunks FROM vectors"
+            " WHERE space = ? AND key = ? AND seq > ? AND seq <= ? AND stored >= ? ORDER BY seq"
         )
-        values = (key, after_seq, upto_seq, int(stored_only))
+        values = (self.space, key, after_seq, upto_seq, int(stored_only))
         return await self._derived.read(lambda db: db.execute(query, values).fetchall())
+
+
+def space_of(fingerprint: str) -> str:
+    """The word that names an encoder's vectors, by its fingerprint; fit for the name of a folder."""
+    return fingerprint[:16]
 
 
 def passage(message: Message) -> Passage:
@@ -194,25 +234,25 @@ def row_ids(key: int, seq: int, kind: str, chunks: int) -> list[str]:
     return [f"{key}:{seq}:{kind}{chunk}" for chunk in range(chunks)]
 
 
-def _note(db: sqlite3.Connection, rows: Iterable[Row], *, stored: bool) -> None:
+def _note(db: sqlite3.Connection, space: str, rows: Iterable[Row], *, stored: bool) -> None:
     """Write how many chunks messages have; before they are stored, never fewer than an earlier try left."""
     most = "chunks = excluded.chunks" if stored else "chunks = max(chunks, excluded.chunks)"
     db.executemany(
-        f"INSERT INTO vectors VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET {most}, stored = excluded.stored",  # noqa: S608
-        [(row.key, row.seq, row.kind, len(row.vectors), stored) for row in rows],
+        f"INSERT INTO vectors VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET {most}, stored = excluded.stored",  # noqa: S608
+        [(space, row.key, row.seq, row.kind, len(row.vectors), stored) for row in rows],
     )
 
 
-def _chunks(db: sqlite3.Connection, pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int, str, int]]:
-    """Key, seq, kind and number of chunks of all rows of these messages."""
-    query = "SELECT key, seq, kind, chunks FROM vectors WHERE key = ? AND seq = ?"
-    return [row for pair in pairs for row in db.execute(query, pair)]
+def _chunks(db: sqlite3.Connection, places: Sequence[tuple[str, int, int]]) -> list[tuple[int, int, str, int]]:
+    """Key, seq, kind and number of chunks of all rows of these messages, each given by space, key and seq."""
+    query = "SELECT key, seq, kind, chunks FROM vectors WHERE space = ? AND key = ? AND seq = ?"
+    return [row for place in places for row in db.execute(query, place)]
 
 
-def _belongs(db: sqlite3.Connection, generation: str) -> bool:
-    known = db.execute("SELECT value FROM meta WHERE name = 'vectors'").fetchone()
+def _belongs(db: sqlite3.Connection, name: str, generation: str) -> bool:
+    known = db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
     if known is None:  # the file here is new, or set back: nothing is applied yet
-        db.execute("INSERT INTO meta VALUES ('vectors', ?)", (generation,))
+        db.execute("INSERT INTO meta VALUES (?, ?)", (name, generation))
         return True
     return bool(known == (generation,))
 

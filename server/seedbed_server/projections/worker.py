@@ -48,7 +48,7 @@ class Worker:
         backoff: Backoff,
     ) -> None:
         self.projection = projection
-        self.name = projection.names[0]
+        self.name = projection.cursor
         self.state = "starting"
         self.waiting_for = ""
         self._source = source

@@ -22,6 +22,7 @@ from seedbed.messages import Message
 from seedbed_server.errors import PartUnavailableError
 from seedbed_server.log import Log, MemoryRecord
 from seedbed_server.models.encoder import Encoder
+from seedbed_server.projections.cursors import Cursors
 from seedbed_server.projections.lexical import Lexical, term_row
 from seedbed_server.projections.vectors import Vectors, passage
 from seedbed_server.recall.hot import HotMemory, Row
@@ -49,6 +50,10 @@ class Progress(Protocol):
         """The last seq that each projection has applied."""
         ...
 
+    def cursors(self, projection: Vectors) -> Cursors:
+        """How far one projection is."""
+        ...
+
 
 @dataclass(slots=True)
 class _Entry:
@@ -60,7 +65,8 @@ class _Entry:
 class HotMemories:
     """Loads memories and keeps them, in at most ``limit_bytes``; the one in use always stays.
 
-    ``indexable`` says of which messages anything is made, as for the projections.
+    ``encoder`` is the one that made ``vectors``. ``indexable`` says of which
+    messages anything is made, as for the projections.
     """
 
     def __init__(
@@ -152,7 +158,7 @@ class HotMemories:
             return False
 
     async def _vectors_of(self, memory: HotMemory) -> bool:
-        applied = min(self._progress.applied(memory.key).get("vectors", 0), memory.words_upto)
+        applied = min(self._progress.cursors(self._vectors).applied.get(memory.key, 0), memory.words_upto)
         while memory.vectors_upto < applied:
             upto = min(applied, memory.vectors_upto + PORTION)
             loaded = await self._vectors.load(memory.key, memory.vectors_upto, upto)

@@ -16,8 +16,9 @@ from seedbed_server.recall.floor import height, holds_enough, reached
 from seedbed_server.recall.fusion import DENSE, EXACT, LEXICAL, ROLE, SPEAKER, TIME, Scores, fuse
 from seedbed_server.recall.hot import HotMemory
 from seedbed_server.recall.layout import Floats, Layout, Mask
-from seedbed_server.recall.memories import HotMemories, Progress, undivided
-from seedbed_server.recall.queries import QueryVectors, Vector
+from seedbed_server.recall.lens import Lens
+from seedbed_server.recall.memories import Progress, undivided
+from seedbed_server.recall.queries import Vector
 from seedbed_server.recall.stopwords import is_unspaced, query_terms
 from seedbed_server.recall.times import within
 
@@ -87,19 +88,18 @@ class _Words:
     certain: Mask
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Recall:
-    """Searches memories."""
+    """Searches memories, through the ``lens`` that is set when a search begins."""
 
     log: Log
-    hot: HotMemories
+    lens: Lens
     progress: Progress
-    queries: QueryVectors
 
     def begin(self, query: str) -> None:
         """Let the encoder work on a query that will be searched for; returns at once."""
         if query_terms(query):
-            self.queries.begin(query)
+            self.lens.queries.begin(query)
 
     async def search(self, record: MemoryRecord, search: Search) -> Ranking:
         """Rank the messages of a memory against a query.
@@ -113,13 +113,15 @@ class Recall:
         terms = query_terms(search.query)
         if not terms or record.last_seq == 0:
             return Ranking((), applied_seq)
-        self.queries.begin(search.query)
-        async with self.hot.current(record) as (memory, _):  # the words, while the query is encoded
-            words = await undivided(partial(_match, memory, terms, search))
-        vector = await self.queries.get(search.query)  # nobody waits for this memory meanwhile
-        async with self.hot.current(record) as (memory, complete):
-            scores = await undivided(partial(_score, memory, words, vector, search))
-            seqs = memory.seqs[scores.rows].tolist()
+        lens = self.lens
+        with lens.looking():
+            lens.queries.begin(search.query)
+            async with lens.hot.current(record) as (memory, _):  # the words, while the query is encoded
+                words = await undivided(partial(_match, memory, terms, search))
+            vector = await lens.queries.get(search.query)  # nobody waits for this memory meanwhile
+            async with lens.hot.current(record) as (memory, complete):
+                scores = await undivided(partial(_score, memory, words, vector, search))
+                seqs = memory.seqs[scores.rows].tolist()
         degraded = () if vector is not None and complete else ("dense",)
         if seqs and not (scores.related or degraded):  # without cosines nobody can tell
             return Ranking((), applied_seq, below_floor=len(seqs), best_below_floor=float(scores.fused[0]))

@@ -15,11 +15,11 @@ from seedbed.v1.admin_service_pb2_grpc import AdminServiceServicer
 from seedbed_server import __version__
 from seedbed_server.errors import InvalidFieldError, NotServedError
 from seedbed_server.log import Log, MemoryRecord
-from seedbed_server.models.manifest import Model
 from seedbed_server.projections.projector import Projector
+from seedbed_server.recall.reembedding import Reembedding
 from seedbed_server.rpc import checks
 from seedbed_server.rpc.answers import stamp
-from seedbed_server.rpc.guards import current_namespaces, open_namespace
+from seedbed_server.rpc.guards import current_namespaces, open_namespace, require_operator
 
 Context = grpc.aio.ServicerContext[Any, Any]
 
@@ -46,12 +46,15 @@ class Part(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class AdminServicer(AdminServiceServicer):
-    """Reports what runs, and sets derived stores back."""
+    """Reports what runs, sets derived stores back, and changes the model.
+
+    ``parts`` are the processes besides those that the model is made of.
+    """
 
     log: Log
     projector: Projector
     parts: Sequence[Part]
-    models: Sequence[Model]
+    reembedding: Reembedding
     started_at: datetime
 
     async def GetStatus(self, request: pb.GetStatusRequest, context: Context) -> pb.GetStatusResponse:
@@ -59,7 +62,8 @@ class AdminServicer(AdminServiceServicer):
         checks.optional_identifier(request.namespace, "namespace")
         response = pb.GetStatusResponse(version=__version__, started_at=stamp(self.started_at))
         response.parts.add(part="log", state=pb.PART_STATE_READY, detail="sqlite")
-        for part in self.parts:
+        parts: list[Part] = [*await self.reembedding.parts(), *self.parts]
+        for part in parts:
             response.parts.add(part=part.name, state=_STATES[part.state], restarts=part.restarts, detail=part.detail)
         if request.memory:
             namespace = open_namespace(checks.optional_identifier(request.namespace, "namespace"))
@@ -114,16 +118,18 @@ class AdminServicer(AdminServiceServicer):
         return await self.log.namespaces() if opened is None else opened
 
     async def ListModels(self, request: pb.ListModelsRequest, context: Context) -> pb.ListModelsResponse:
-        """List the models of the manifest; the server does not start without them, so all are there."""
+        """List the models of the manifest, and the operator's own."""
         response = pb.ListModelsResponse()
-        for model in self.models:
+        here = await self.reembedding.available()
+        for model in self.reembedding.models:
             response.models.add(
                 name=model.name,
                 role=model.role,
                 licence=model.licence,
                 dimensions=model.dimensions,
                 fingerprint=model.fingerprint(),
-                available=True,
+                available=model.name in here,
+                in_use=model.name == self.reembedding.in_use,
             )
         return response
 
@@ -132,8 +138,13 @@ class AdminServicer(AdminServiceServicer):
         raise NotServedError
 
     async def Reembed(self, request: pb.ReembedRequest, context: Context) -> pb.ReembedResponse:
-        """Planned."""
-        raise NotServedError
+        """Change the embedding model, or give that up; returns when it is decided."""
+        model = checks.identifier(request.model, "model")
+        require_operator()
+        if request.give_up:
+            await self.reembedding.give_up(model)
+            return pb.ReembedResponse()
+        return pb.ReembedResponse(messages=await self.reembedding.begin(model))
 
     async def Backup(self, request: pb.BackupRequest, context: Context) -> pb.BackupResponse:
         """Planned."""

@@ -25,7 +25,7 @@ import inspect
 import logging
 import random
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -38,6 +38,7 @@ from grpc_status import rpc_status
 from seedbed_server.errors import (
     InvalidFieldError,
     MemoryNotFoundError,
+    OperatorOnlyError,
     OverloadedError,
     ShuttingDownError,
     TooLargeError,
@@ -68,6 +69,8 @@ class Call:
     started: float = field(default_factory=time.perf_counter)
     namespaces: tuple[str, ...] | None = None
     """The namespaces that are open to the caller; None opens all."""
+    operator: bool = True
+    """The caller may do what concerns the whole server."""
 
     @property
     def open(self) -> bool:
@@ -106,6 +109,12 @@ def current_namespaces() -> tuple[str, ...] | None:
 def current_request_id() -> str:
     """The id of the call: its caller's, or one made here."""
     return _current.get().request_id
+
+
+def require_operator() -> None:
+    """Raise OperatorOnlyError unless the caller may do what concerns the whole server."""
+    if not _current.get().operator:
+        raise OperatorOnlyError
 
 
 @asynccontextmanager
@@ -223,30 +232,39 @@ class Access:
     ``tokens`` maps the SHA-256 of a token, in hexadecimal, to its namespaces.
     None opens every namespace: the server then listens on loopback only, or knows
     its callers by their certificates. A mapping without tokens opens none.
+    ``operators`` are those that may do what concerns the whole server.
     """
 
-    def __init__(self, tokens: Mapping[str, Sequence[str]] | None) -> None:
+    def __init__(self, tokens: Mapping[str, Sequence[str]] | None, operators: Collection[str] = ()) -> None:
         self._tokens = None if tokens is None else {digest: tuple(opened) for digest, opened in tokens.items()}
+        self._operators = frozenset(operators)
 
     @asynccontextmanager
     async def __call__(self, call: Call) -> AsyncIterator[None]:
         """Raise UnauthenticatedError without a known token; health checks and reflection need none."""
         if self._tokens is not None and not call.open:
-            call.namespaces = _opened_by(call.token, self._tokens)
+            known = _known(call.token, self._tokens)
+            call.namespaces, call.operator = self._tokens[known], known in self._operators
         yield
 
 
-def _opened_by(token: str, tokens: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+def _known(token: str, tokens: Iterable[str]) -> str:
+    """Return the digest of a token that is known; UnauthenticatedError."""
     digest = hashlib.sha256(token.encode()).hexdigest()
-    for known, namespaces in tokens.items():
+    for known in tokens:
         if hmac.compare_digest(known, digest):
-            return namespaces
+            return known
     raise UnauthenticatedError
 
 
-def chain(draining: Draining, max_calls: int, tokens: Mapping[str, Sequence[str]] | None) -> tuple[Guard, ...]:
+def chain(
+    draining: Draining,
+    max_calls: int,
+    tokens: Mapping[str, Sequence[str]] | None,
+    operators: Collection[str] = (),
+) -> tuple[Guard, ...]:
     """All guards, the outermost first."""
-    return (statuses, journal, draining, Admission(max_calls), deadline, Access(tokens))
+    return (statuses, journal, draining, Admission(max_calls), deadline, Access(tokens, operators))
 
 
 class Guards(grpc.aio.ServerInterceptor):

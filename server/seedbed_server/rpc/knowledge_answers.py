@@ -35,7 +35,7 @@ def triple(graph: MemoryGraph, fact: Fact, spell: Spell, ids: Mapping[int, str])
     """A fact in one of its spells; ``ids`` are those of its sources that are alive, by seq."""
     said = graph.spoken(fact)
     return pb.Triple(
-        id=fact.id,
+        id=graph.ids.said(fact.id)[0],
         subject_id=fact.subject_id,
         subject=said.subject,
         predicate=fact.predicate,
@@ -45,9 +45,9 @@ def triple(graph: MemoryGraph, fact: Fact, spell: Spell, ids: Mapping[int, str])
         modality=fact.modality,
         surface=fact.surface,
         valid_from=_stamp(spell.valid_from),
-        valid_to=None if spell.valid_to is None else _stamp(spell.valid_to),
+        valid_to=_stamp(spell.valid_to),
         known_from=_stamp(spell.known_from),
-        known_to=None if spell.known_to is None else _stamp(spell.known_to),
+        known_to=_stamp(spell.known_to),
         source_ids=[ids[seq] for seq in fact.seqs if seq in ids],
     )
 
@@ -57,9 +57,9 @@ def _merge(merged: Merged) -> pb.EntityMerge:
         merge_id=merged.merge_id,
         from_entity_id=merged.from_id,
         reason=merged.reason,
-        decided_at=None if merged.since is None else _stamp(merged.since),
+        decided_at=_stamp(merged.since),
     )
 
 
-def _stamp(seconds: float) -> Timestamp:
-    return stamp(datetime.fromtimestamp(seconds, UTC))
+def _stamp(seconds: float | None) -> Timestamp | None:
+    return None if seconds is None else stamp(datetime.fromtimestamp(seconds, UTC))

@@ -13,7 +13,8 @@ from seedbed.v1 import message_pb2
 from seedbed.v1.knowledge_service_pb2_grpc import KnowledgeServiceServicer
 from seedbed_server.errors import EntityNotFoundError, InvalidFieldError
 from seedbed_server.log import Log, MemoryRecord
-from seedbed_server.memories.correcting import Corrections, known
+from seedbed_server.memories.correcting import Corrections
+from seedbed_server.memories.finding import Finding, known
 from seedbed_server.projections.graph import MemoryGraph
 from seedbed_server.projections.graphs import Graphs
 from seedbed_server.projections.knowledge import Knowledge
@@ -51,6 +52,7 @@ class KnowledgeServicer(KnowledgeServiceServicer):
     log: Log
     knowledge: Knowledge
     graphs: Graphs
+    finding: Finding
     corrections: Corrections
 
     async def ListEntities(self, request: pb.ListEntitiesRequest, context: Context) -> pb.ListEntitiesResponse:
@@ -58,7 +60,7 @@ class KnowledgeServicer(KnowledgeServiceServicer):
         place = _place(request)
         kind = checks.optional_identifier(request.type, "type")
         prefix = checks.optional_identifier(request.name_prefix, "name_prefix").casefold()
-        record, graph, _ = await self._asked(request)
+        record, graph, _ = await self._asked(request, None)
         found = [
             entity
             for entity in graph.entities.by_id.values()
@@ -77,7 +79,7 @@ class KnowledgeServicer(KnowledgeServiceServicer):
     async def GetEntity(self, request: pb.GetEntityRequest, context: Context) -> pb.GetEntityResponse:
         """Return an entity with its newest mentions and its facts."""
         wanted = checks.identifier(request.entity_id, "entity_id")
-        asked = await self._asked(request)
+        asked = await self._asked(request, None, wanted)
         entity = known(asked.graph, wanted)
         alive = await self._alive(asked.record, entity.seqs)
         if not alive:
@@ -97,7 +99,7 @@ class KnowledgeServicer(KnowledgeServiceServicer):
         place = _place(request)
         end = checks.optional_identifier(request.entity_id, "entity_id")
         predicate = checks.optional_identifier(request.predicate, "predicate")
-        asked = await self._asked(request, request.as_of)
+        asked = await self._asked(request, request.as_of, *([end] if end else ()))
         end = known(asked.graph, end).id if end else ""
         facts = [
             fact
@@ -121,7 +123,7 @@ class KnowledgeServicer(KnowledgeServiceServicer):
         predicates = checks.identifiers(request.predicates, "predicates", least=0, most=_MOST_PREDICATES)
         hops = checks.count(_given(request, "hops"), "hops", default=1, most=_MOST_HOPS)
         limit = checks.count(_given(request, "limit"), "limit", default=_PAGE)
-        asked = await self._asked(request, request.as_of)
+        asked = await self._asked(request, request.as_of, *wanted)
         graph = asked.graph
         starts = [known(graph, one).id for one in wanted]
         facts, cut = graph.explore(starts, hops=hops, predicates=tuple(predicates), limit=limit, at=asked.at)
@@ -139,7 +141,7 @@ class KnowledgeServicer(KnowledgeServiceServicer):
         wanted = [checks.identifier(getattr(request, end), end) for end in ("from_entity_id", "to_entity_id")]
         hops = checks.count(_given(request, "max_hops"), "max_hops", default=4, most=_MOST_PATH)
         limit = checks.count(_given(request, "limit"), "limit", default=10, most=_MOST_PATHS)
-        asked = await self._asked(request, request.as_of)
+        asked = await self._asked(request, request.as_of, *wanted)
         start, end = (known(asked.graph, one).id for one in wanted)
         paths = await self.graphs.find_paths(
             asked.record.key, asked.graph, start, end, max_hops=hops, limit=limit, at=asked.at
@@ -171,12 +173,15 @@ class KnowledgeServicer(KnowledgeServiceServicer):
         request_id = checks.optional_identifier(request.request_id, "request_id")
         given = statements(request.triples)
         record, graph, facts = await self.corrections.state(*_address(request), given, request_id)
-        asked = _Asked(record, graph, graph.present())
-        stored = [(fact, fact.spells[-1]) for fact in facts if fact is not None]
-        found = {triple.id: triple for triple in await self._triples(asked, stored)}
+        ids = await self._alive(record, {seq for found in facts if found is not None for seq in found[0].seqs})
         # A repeated call may name what was forgotten since: its place in the order stays, without an id.
         return pb.AddTriplesResponse(
-            triples=[found.get(fact.id, pb.Triple()) if fact is not None else pb.Triple() for fact in facts]
+            triples=[
+                answers.triple(graph, *found, ids)
+                if found is not None and not ids.keys().isdisjoint(found[0].seqs)
+                else pb.Triple()
+                for found in facts
+            ]
         )
 
     async def RetractTriples(self, request: pb.RetractTriplesRequest, context: Context) -> pb.RetractTriplesResponse:
@@ -184,15 +189,16 @@ class KnowledgeServicer(KnowledgeServiceServicer):
         ids = checks.identifiers(request.triple_ids, "triple_ids")
         return pb.RetractTriplesResponse(retracted=await self.corrections.retract(*_address(request), ids))
 
-    async def _asked(self, request: Any, as_of: message_pb2.AsOf | None = None) -> _Asked:
+    async def _asked(self, request: Any, as_of: message_pb2.AsOf | None, *entity_ids: str) -> _Asked:
+        """The graph that a request is about; it holds the entities, or lacks them with all messages read."""
         namespace, name = _address(request)
         valid_at, known_at = checks.as_of(as_of) if as_of is not None else (None, None)
         record = await self.log.get(namespace, name)
-        if known_at is None:
-            graph = await self.graphs.get(record.key, record.decided)
-        else:
-            upto = await self.log.seq_at(record.key, known_at)
-            graph = await self.graphs.as_known(record.key, known_at.timestamp(), upto)
+
+        def holds(graph: MemoryGraph) -> bool:
+            return all(graph.entity(one) is not None for one in entity_ids)
+
+        graph = await self.finding.graph(record, holds, known_at)
         return _Asked(record, graph, graph.present() if valid_at is None else valid_at.timestamp())
 
     async def _alive(self, record: MemoryRecord, seqs: Collection[int]) -> dict[int, str]:

@@ -11,7 +11,6 @@ import grpc
 from seedbed import wire
 from seedbed.messages import Message
 from seedbed.v1 import memory_service_pb2 as pb
-from seedbed.v1 import message_pb2
 from seedbed.v1.memory_service_pb2_grpc import MemoryServiceServicer
 from seedbed.variants import Variant
 from seedbed_server.errors import InvalidFieldError, SeedbedError
@@ -19,7 +18,7 @@ from seedbed_server.log import Imported, Log, MemoryRecord, NewMemory
 from seedbed_server.memories import Ask, Forgetting, Seeder
 from seedbed_server.recall import Recall, Search
 from seedbed_server.recall_log import RecallLog
-from seedbed_server.rpc import answers, checks, recalls
+from seedbed_server.rpc import answers, checks, decisions, recalls
 from seedbed_server.rpc.guards import current_request_id, open_namespace
 from seedbed_server.rpc.limits import LIMITS
 from seedbed_server.rpc.paging import PAGE_BYTES, ROWS, page, within
@@ -137,9 +136,7 @@ class MemoryServicer(MemoryServiceServicer):
         """Erase the messages of a session, or of the whole memory; the pin stays."""
         namespace, name = _address(request)
         session = checks.optional_identifier(request.session, "session")
-        key, cleared = await self.log.clear(namespace, name, session=session)
-        await self.recall_log.clear(key, session=session)
-        return pb.ClearResponse(messages_cleared=cleared)
+        return pb.ClearResponse(messages_cleared=await self.forgetting.clear(namespace, name, session=session))
 
     async def Recall(self, request: pb.RecallRequest, context: Context) -> pb.RecallResponse:
         """Return the ranked search behind the seed; fewer hits where they would not go into one answer."""
@@ -185,12 +182,14 @@ class MemoryServicer(MemoryServiceServicer):
             # Also what the iterator raises: an element that cannot be read.
             async for request in request_iterator:
                 first = first or request
-                done = await self._import(first, request.messages)
+                done = await self._import(first, request)
                 total.imported += done.imported
                 total.skipped += done.skipped
                 total.last_seq = done.last_seq
+                total.decisions_imported += done.decisions_imported
+                total.decisions_skipped += done.decisions_skipped
         except SeedbedError as error:
-            error.after_storing = total.imported > 0
+            error.after_storing = total.imported + total.decisions_imported > 0
             raise
         if first is None:
             raise InvalidFieldError("messages", "is empty")
@@ -199,22 +198,27 @@ class MemoryServicer(MemoryServiceServicer):
     async def ExportMemory(
         self, request: pb.ExportMemoryRequest, context: Context
     ) -> AsyncIterator[pb.ExportMemoryResponse]:
-        """Return a memory's settings, then its messages up to the newest at the start."""
+        """Return a memory's settings, its messages up to the newest at the start, and what was decided by then."""
         record = await self._record(request)
+        decided = await self.log.carried(record.key)
         yield pb.ExportMemoryResponse(memory=answers.memory(record))
         after = 0
-        while found := await self.log.read(record.key, after_seq=after, limit=ROWS):
+        while after < record.last_seq and (found := await self.log.read(record.key, after_seq=after, limit=ROWS)):
             for message in found:
-                if message.seq > record.last_seq:
-                    return
-                yield pb.ExportMemoryResponse(message=wire.message_to_proto(message))
+                if message.seq <= record.last_seq:
+                    yield pb.ExportMemoryResponse(message=wire.message_to_proto(message))
             after = found[-1].seq
+        for made in decided:
+            yield pb.ExportMemoryResponse(decision=decisions.to_proto(made))
 
-    async def _import(self, first: pb.ImportMessagesRequest, given: Sequence[message_pb2.Message]) -> Imported:
+    async def _import(self, first: pb.ImportMessagesRequest, given: pb.ImportMessagesRequest) -> Imported:
         """Store one element of the stream in the memory that the first one names."""
         namespace, name = _address(first)
-        batch = [_in_session(message) for message in checks.messages(given)]
-        return await self.log.import_messages(namespace, name, batch, create=self._new(first))
+        made = decisions.from_protos(given.decisions)
+        batch = (
+            [_in_session(message) for message in checks.messages(given.messages)] if given.messages or not made else []
+        )
+        return await self.log.import_messages(namespace, name, batch, made, create=self._new(first))
 
     async def _record(self, request: Any) -> MemoryRecord:
         return await self.log.get(*_address(request))

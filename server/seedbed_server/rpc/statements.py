@@ -20,10 +20,11 @@ def statements(batch: Sequence[pb.TripleStatement], path: str = "triples") -> li
         raise InvalidFieldError(path, "is empty")
     if len(batch) > LIMITS.batch_messages:
         raise TooLargeError(path, f"holds more than {LIMITS.batch_messages}")
-    return [_statement(item, f"{path}[{at}]") for at, item in enumerate(batch)]
+    return [statement(item, f"{path}[{at}]") for at, item in enumerate(batch)]
 
 
-def _statement(value: pb.TripleStatement, path: str) -> tuple[Statement, list[str]]:
+def statement(value: pb.TripleStatement, path: str) -> tuple[Statement, list[str]]:
+    """Check a fact; returns it with the ids of the messages it stands on."""
     ends = [_name(getattr(value, end), f"{path}.{end}") for end in ("subject", "object")]
     predicate = " ".join(checks.identifier(value.predicate, f"{path}.predicate").split())
     if not predicate:

@@ -27,6 +27,7 @@ TABLE: dict[type[BaseException], tuple[grpc.StatusCode, str, str]] = {
     errors.EntityNotFoundError: (grpc.StatusCode.NOT_FOUND, "ENTITY_NOT_FOUND", "no such entity"),
     errors.TripleNotFoundError: (grpc.StatusCode.NOT_FOUND, "TRIPLE_NOT_FOUND", "no such fact"),
     errors.MergeNotFoundError: (grpc.StatusCode.NOT_FOUND, "MERGE_NOT_FOUND", "no such merge is in effect"),
+    errors.ModelNotFoundError: (grpc.StatusCode.NOT_FOUND, "MODEL_NOT_FOUND", "no such model"),
     errors.MemoryExistsError: (grpc.StatusCode.ALREADY_EXISTS, "MEMORY_EXISTS", "the memory exists"),
     errors.MessageIdExistsError: (grpc.StatusCode.ALREADY_EXISTS, "MESSAGE_ID_EXISTS", "a message id is taken"),
     errors.RequestIdReusedError: (
@@ -45,11 +46,22 @@ TABLE: dict[type[BaseException], tuple[grpc.StatusCode, str, str]] = {
     errors.OverloadedError: (grpc.StatusCode.RESOURCE_EXHAUSTED, "OVERLOADED", "too many calls are under way"),
     errors.ShuttingDownError: (grpc.StatusCode.UNAVAILABLE, "SHUTTING_DOWN", "the server is stopping"),
     errors.UnauthenticatedError: (grpc.StatusCode.UNAUTHENTICATED, "UNAUTHENTICATED", "an access token is needed"),
+    errors.OperatorOnlyError: (grpc.StatusCode.PERMISSION_DENIED, "OPERATOR_ONLY", "an operator's token is needed"),
     errors.NotServedError: (grpc.StatusCode.UNIMPLEMENTED, "NOT_SERVED", "planned, not served yet"),
     errors.VariantNotRegisteredError: (
         grpc.StatusCode.FAILED_PRECONDITION,
         "VARIANT_NOT_REGISTERED",
         "no custom variant of this name is registered",
+    ),
+    errors.ModelUnavailableError: (
+        grpc.StatusCode.FAILED_PRECONDITION,
+        "MODEL_UNAVAILABLE",
+        "files of the model are missing",
+    ),
+    errors.ReembedRunningError: (
+        grpc.StatusCode.FAILED_PRECONDITION,
+        "REEMBED_RUNNING",
+        "the server is changing to another model",
     ),
     # The client's own checks of what goes over the wire; the server meets them where its checks are not stricter.
     WireError: (grpc.StatusCode.INVALID_ARGUMENT, "INVALID_FIELD", "a field is not acceptable"),
@@ -97,6 +109,8 @@ def bad_request(error: BaseException) -> error_details_pb2.BadRequest | None:
         path, why = error.path, error.why
     elif isinstance(error, errors.MessageIdExistsError):
         path, why = error.path, "is taken"
+    elif isinstance(error, errors.ModelNotFoundError):
+        path, why = error.path, "names no model"
     else:
         return None
     violation = error_details_pb2.BadRequest.FieldViolation(field=path, description=why)

@@ -15,15 +15,15 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1eseedbed/v1/admin_service.proto\x12\nseedbed.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"5\n\x10GetStatusRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0e\n\x06memory\x18\x02 \x01(\t\"\xc0\x01\n\x11GetStatusResponse\x12\x0f\n\x07version\x18\x01 \x01(\t\x12.\n\nstarted_at\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12%\n\x05parts\x18\x03 \x03(\x0b\x32\x16.seedbed.v1.PartStatus\x12\x31\n\x0bprojections\x18\x04 \x03(\x0b\x32\x1c.seedbed.v1.ProjectionStatus\x12\x10\n\x08last_seq\x18\x05 \x01(\x04\"b\n\nPartStatus\x12\x0c\n\x04part\x18\x01 \x01(\t\x12$\n\x05state\x18\x02 \x01(\x0e\x32\x15.seedbed.v1.PartState\x12\x10\n\x08restarts\x18\x03 \x01(\r\x12\x0e\n\x06\x64\x65tail\x18\x04 \x01(\t\"p\n\x10ProjectionStatus\x12\x12\n\nprojection\x18\x01 \x01(\t\x12\x13\n\x0b\x61pplied_seq\x18\x02 \x01(\x04\x12\x0f\n\x07skipped\x18\x03 \x01(\x04\x12\r\n\x05state\x18\x04 \x01(\t\x12\x13\n\x0bwaiting_for\x18\x05 \x01(\t\"A\n\x0c\x43heckRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0e\n\x06memory\x18\x02 \x01(\t\x12\x0e\n\x06repair\x18\x03 \x01(\x08\"6\n\rCheckResponse\x12%\n\x08\x66indings\x18\x01 \x03(\x0b\x32\x13.seedbed.v1.Finding\"G\n\x07\x46inding\x12\r\n\x05store\x18\x01 \x01(\t\x12\r\n\x05\x66\x61ult\x18\x02 \x01(\t\x12\x0c\n\x04rows\x18\x03 \x01(\x04\x12\x10\n\x08repaired\x18\x04 \x01(\x08\"H\n\x0eRebuildRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0e\n\x06memory\x18\x02 \x01(\t\x12\x13\n\x0bprojections\x18\x03 \x03(\t\"#\n\x0fRebuildResponse\x12\x10\n\x08messages\x18\x01 \x01(\x04\"\x1f\n\x0eReembedRequest\x12\r\n\x05model\x18\x01 \x01(\t\"#\n\x0fReembedResponse\x12\x10\n\x08messages\x18\x01 \x01(\x04\"\x1d\n\rBackupRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"/\n\x0e\x42\x61\x63kupResponse\x12\r\n\x05\x62ytes\x18\x01 \x01(\x04\x12\x0e\n\x06sha256\x18\x02 \x01(\t\"\x13\n\x11ListModelsRequest\"7\n\x12ListModelsResponse\x12!\n\x06models\x18\x01 \x03(\x0b\x32\x11.seedbed.v1.Model\"p\n\x05Model\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0c\n\x04role\x18\x02 \x01(\t\x12\x0f\n\x07licence\x18\x03 \x01(\t\x12\x12\n\ndimensions\x18\x04 \x01(\x05\x12\x13\n\x0b\x66ingerprint\x18\x05 \x01(\t\x12\x11\n\tavailable\x18\x06 \x01(\x08*k\n\tPartState\x12\x1a\n\x16PART_STATE_UNSPECIFIED\x10\x00\x12\x17\n\x13PART_STATE_STARTING\x10\x01\x12\x14\n\x10PART_STATE_READY\x10\x02\x12\x13\n\x0fPART_STATE_DOWN\x10\x03\x32\xac\x03\n\x0c\x41\x64minService\x12H\n\tGetStatus\x12\x1c.seedbed.v1.GetStatusRequest\x1a\x1d.seedbed.v1.GetStatusResponse\x12<\n\x05\x43heck\x12\x18.seedbed.v1.CheckRequest\x1a\x19.seedbed.v1.CheckResponse\x12\x42\n\x07Rebuild\x12\x1a.seedbed.v1.RebuildRequest\x1a\x1b.seedbed.v1.RebuildResponse\x12\x42\n\x07Reembed\x12\x1a.seedbed.v1.ReembedRequest\x1a\x1b.seedbed.v1.ReembedResponse\x12?\n\x06\x42\x61\x63kup\x12\x19.seedbed.v1.BackupRequest\x1a\x1a.seedbed.v1.BackupResponse\x12K\n\nListModels\x12\x1d.seedbed.v1.ListModelsRequest\x1a\x1e.seedbed.v1.ListModelsResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1eseedbed/v1/admin_service.proto\x12\nseedbed.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"5\n\x10GetStatusRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0e\n\x06memory\x18\x02 \x01(\t\"\xc0\x01\n\x11GetStatusResponse\x12\x0f\n\x07version\x18\x01 \x01(\t\x12.\n\nstarted_at\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12%\n\x05parts\x18\x03 \x03(\x0b\x32\x16.seedbed.v1.PartStatus\x12\x31\n\x0bprojections\x18\x04 \x03(\x0b\x32\x1c.seedbed.v1.ProjectionStatus\x12\x10\n\x08last_seq\x18\x05 \x01(\x04\"b\n\nPartStatus\x12\x0c\n\x04part\x18\x01 \x01(\t\x12$\n\x05state\x18\x02 \x01(\x0e\x32\x15.seedbed.v1.PartState\x12\x10\n\x08restarts\x18\x03 \x01(\r\x12\x0e\n\x06\x64\x65tail\x18\x04 \x01(\t\"p\n\x10ProjectionStatus\x12\x12\n\nprojection\x18\x01 \x01(\t\x12\x13\n\x0b\x61pplied_seq\x18\x02 \x01(\x04\x12\x0f\n\x07skipped\x18\x03 \x01(\x04\x12\r\n\x05state\x18\x04 \x01(\t\x12\x13\n\x0bwaiting_for\x18\x05 \x01(\t\"A\n\x0c\x43heckRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0e\n\x06memory\x18\x02 \x01(\t\x12\x0e\n\x06repair\x18\x03 \x01(\x08\"6\n\rCheckResponse\x12%\n\x08\x66indings\x18\x01 \x03(\x0b\x32\x13.seedbed.v1.Finding\"G\n\x07\x46inding\x12\r\n\x05store\x18\x01 \x01(\t\x12\r\n\x05\x66\x61ult\x18\x02 \x01(\t\x12\x0c\n\x04rows\x18\x03 \x01(\x04\x12\x10\n\x08repaired\x18\x04 \x01(\x08\"H\n\x0eRebuildRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0e\n\x06memory\x18\x02 \x01(\t\x12\x13\n\x0bprojections\x18\x03 \x03(\t\"#\n\x0fRebuildResponse\x12\x10\n\x08messages\x18\x01 \x01(\x04\"0\n\x0eReembedRequest\x12\r\n\x05model\x18\x01 \x01(\t\x12\x0f\n\x07give_up\x18\x02 \x01(\x08\"#\n\x0fReembedResponse\x12\x10\n\x08messages\x18\x01 \x01(\x04\"\x1d\n\rBackupRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"/\n\x0e\x42\x61\x63kupResponse\x12\r\n\x05\x62ytes\x18\x01 \x01(\x04\x12\x0e\n\x06sha256\x18\x02 \x01(\t\"\x13\n\x11ListModelsRequest\"7\n\x12ListModelsResponse\x12!\n\x06models\x18\x01 \x03(\x0b\x32\x11.seedbed.v1.Model\"\x80\x01\n\x05Model\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0c\n\x04role\x18\x02 \x01(\t\x12\x0f\n\x07licence\x18\x03 \x01(\t\x12\x12\n\ndimensions\x18\x04 \x01(\x05\x12\x13\n\x0b\x66ingerprint\x18\x05 \x01(\t\x12\x11\n\tavailable\x18\x06 \x01(\x08\x12\x0e\n\x06in_use\x18\x07 \x01(\x08*k\n\tPartState\x12\x1a\n\x16PART_STATE_UNSPECIFIED\x10\x00\x12\x17\n\x13PART_STATE_STARTING\x10\x01\x12\x14\n\x10PART_STATE_READY\x10\x02\x12\x13\n\x0fPART_STATE_DOWN\x10\x03\x32\xac\x03\n\x0c\x41\x64minService\x12H\n\tGetStatus\x12\x1c.seedbed.v1.GetStatusRequest\x1a\x1d.seedbed.v1.GetStatusResponse\x12<\n\x05\x43heck\x12\x18.seedbed.v1.CheckRequest\x1a\x19.seedbed.v1.CheckResponse\x12\x42\n\x07Rebuild\x12\x1a.seedbed.v1.RebuildRequest\x1a\x1b.seedbed.v1.RebuildResponse\x12\x42\n\x07Reembed\x12\x1a.seedbed.v1.ReembedRequest\x1a\x1b.seedbed.v1.ReembedResponse\x12?\n\x06\x42\x61\x63kup\x12\x19.seedbed.v1.BackupRequest\x1a\x1a.seedbed.v1.BackupResponse\x12K\n\nListModels\x12\x1d.seedbed.v1.ListModelsRequest\x1a\x1e.seedbed.v1.ListModelsResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'seedbed.v1.admin_service_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_PARTSTATE']._serialized_start=1192
-  _globals['_PARTSTATE']._serialized_end=1299
+  _globals['_PARTSTATE']._serialized_start=1226
+  _globals['_PARTSTATE']._serialized_end=1333
   _globals['_GETSTATUSREQUEST']._serialized_start=79
   _globals['_GETSTATUSREQUEST']._serialized_end=132
   _globals['_GETSTATUSRESPONSE']._serialized_start=135
@@ -43,19 +43,19 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_REBUILDRESPONSE']._serialized_start=813
   _globals['_REBUILDRESPONSE']._serialized_end=848
   _globals['_REEMBEDREQUEST']._serialized_start=850
-  _globals['_REEMBEDREQUEST']._serialized_end=881
-  _globals['_REEMBEDRESPONSE']._serialized_start=883
-  _globals['_REEMBEDRESPONSE']._serialized_end=918
-  _globals['_BACKUPREQUEST']._serialized_start=920
-  _globals['_BACKUPREQUEST']._serialized_end=949
-  _globals['_BACKUPRESPONSE']._serialized_start=951
-  _globals['_BACKUPRESPONSE']._serialized_end=998
-  _globals['_LISTMODELSREQUEST']._serialized_start=1000
-  _globals['_LISTMODELSREQUEST']._serialized_end=1019
-  _globals['_LISTMODELSRESPONSE']._serialized_start=1021
-  _globals['_LISTMODELSRESPONSE']._serialized_end=1076
-  _globals['_MODEL']._serialized_start=1078
-  _globals['_MODEL']._serialized_end=1190
-  _globals['_ADMINSERVICE']._serialized_start=1302
-  _globals['_ADMINSERVICE']._serialized_end=1730
+  _globals['_REEMBEDREQUEST']._serialized_end=898
+  _globals['_REEMBEDRESPONSE']._serialized_start=900
+  _globals['_REEMBEDRESPONSE']._serialized_end=935
+  _globals['_BACKUPREQUEST']._serialized_start=937
+  _globals['_BACKUPREQUEST']._serialized_end=966
+  _globals['_BACKUPRESPONSE']._serialized_start=968
+  _globals['_BACKUPRESPONSE']._serialized_end=1015
+  _globals['_LISTMODELSREQUEST']._serialized_start=1017
+  _globals['_LISTMODELSREQUEST']._serialized_end=1036
+  _globals['_LISTMODELSRESPONSE']._serialized_start=1038
+  _globals['_LISTMODELSRESPONSE']._serialized_end=1093
+  _globals['_MODEL']._serialized_start=1096
+  _globals['_MODEL']._serialized_end=1224
+  _globals['_ADMINSERVICE']._serialized_start=1336
+  _globals['_ADMINSERVICE']._serialized_end=1764
 # @@protoc_insertion_point(module_scope)

@@ -122,14 +122,17 @@ class PartStatus(google.protobuf.message.Message):
     RESTARTS_FIELD_NUMBER: builtins.int
     DETAIL_FIELD_NUMBER: builtins.int
     part: builtins.str
-    """"log", "encoder", "tagger", "vectors"; where it is on, "recall_log"."""
+    """"log", "encoder", "tagger", "vectors"; where it is on, "recall_log"; while
+    the model is changed, "reembed".
+    """
     state: global___PartState.ValueType
     """What it is doing."""
     restarts: builtins.int
     """How often it had to be started again."""
     detail: builtins.str
-    """What it runs: a model's name, a library's version; of the recall log, how
-    many entries it holds and how many it had to drop.
+    """What it runs: a model's name, a library's version; of "recall_log", how many
+    entries it holds and how many it had to drop; of "reembed", to which model it
+    changes, how many messages it has embedded of how many, and what it waits for.
     """
     def __init__(
         self,
@@ -308,14 +311,23 @@ class ReembedRequest(google.protobuf.message.Message):
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     MODEL_FIELD_NUMBER: builtins.int
+    GIVE_UP_FIELD_NUMBER: builtins.int
     model: builtins.str
-    """The model to change to, as named by ListModels."""
+    """The model to change to, as named by ListModels. The one in use changes
+    nothing; the one that the server is changing to is tried again where it
+    stands still.
+    """
+    give_up: builtins.bool
+    """Gives the change to this model up, if it is not complete: the old model
+    stays.
+    """
     def __init__(
         self,
         *,
         model: builtins.str = ...,
+        give_up: builtins.bool = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["model", b"model"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["give_up", b"give_up", "model", b"model"]) -> None: ...
 
 global___ReembedRequest = ReembedRequest
 
@@ -327,7 +339,7 @@ class ReembedResponse(google.protobuf.message.Message):
 
     MESSAGES_FIELD_NUMBER: builtins.int
     messages: builtins.int
-    """How many messages will be embedded again."""
+    """How many messages have to be embedded by it; 0 if it is in use."""
     def __init__(
         self,
         *,
@@ -423,6 +435,7 @@ class Model(google.protobuf.message.Message):
     DIMENSIONS_FIELD_NUMBER: builtins.int
     FINGERPRINT_FIELD_NUMBER: builtins.int
     AVAILABLE_FIELD_NUMBER: builtins.int
+    IN_USE_FIELD_NUMBER: builtins.int
     name: builtins.str
     """Its name in the manifest."""
     role: builtins.str
@@ -435,6 +448,8 @@ class Model(google.protobuf.message.Message):
     """A hash over its files' hashes: the fingerprint stored with what it made."""
     available: builtins.bool
     """Its files are here, and match their hashes."""
+    in_use: builtins.bool
+    """It is the encoder that answers."""
     def __init__(
         self,
         *,
@@ -444,7 +459,8 @@ class Model(google.protobuf.message.Message):
         dimensions: builtins.int = ...,
         fingerprint: builtins.str = ...,
         available: builtins.bool = ...,
+        in_use: builtins.bool = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["available", b"available", "dimensions", b"dimensions", "fingerprint", b"fingerprint", "licence", b"licence", "name", b"name", "role", b"role"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["available", b"available", "dimensions", b"dimensions", "fingerprint", b"fingerprint", "in_use", b"in_use", "licence", b"licence", "name", b"name", "role", b"role"]) -> None: ...
 
 global___Model = Model

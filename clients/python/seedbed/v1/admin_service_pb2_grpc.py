@@ -99,7 +99,10 @@ class AdminServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def Reembed(self, request, context):
-        """Changes the embedding model while serving.
+        """Changes the embedding model while serving. Returns when the change is decided;
+        the old model answers until the vectors of the new one are complete and
+        verified. GetStatus tells how far that is. The change goes on after a restart.
+        Where there are access tokens it needs an operator's.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -45,7 +45,11 @@ class AdminServiceStub:
         seedbed.v1.admin_service_pb2.ReembedRequest,
         seedbed.v1.admin_service_pb2.ReembedResponse,
     ]
-    """Changes the embedding model while serving."""
+    """Changes the embedding model while serving. Returns when the change is decided;
+    the old model answers until the vectors of the new one are complete and
+    verified. GetStatus tells how far that is. The change goes on after a restart.
+    Where there are access tokens it needs an operator's.
+    """
 
     Backup: grpc.UnaryUnaryMultiCallable[
         seedbed.v1.admin_service_pb2.BackupRequest,
@@ -86,7 +90,11 @@ class AdminServiceAsyncStub:
         seedbed.v1.admin_service_pb2.ReembedRequest,
         seedbed.v1.admin_service_pb2.ReembedResponse,
     ]
-    """Changes the embedding model while serving."""
+    """Changes the embedding model while serving. Returns when the change is decided;
+    the old model answers until the vectors of the new one are complete and
+    verified. GetStatus tells how far that is. The change goes on after a restart.
+    Where there are access tokens it needs an operator's.
+    """
 
     Backup: grpc.aio.UnaryUnaryMultiCallable[
         seedbed.v1.admin_service_pb2.BackupRequest,
@@ -135,7 +143,11 @@ class AdminServiceServicer(metaclass=abc.ABCMeta):
         request: seedbed.v1.admin_service_pb2.ReembedRequest,
         context: _ServicerContext,
     ) -> typing.Union[seedbed.v1.admin_service_pb2.ReembedResponse, collections.abc.Awaitable[seedbed.v1.admin_service_pb2.ReembedResponse]]:
-        """Changes the embedding model while serving."""
+        """Changes the embedding model while serving. Returns when the change is decided;
+        the old model answers until the vectors of the new one are complete and
+        verified. GetStatus tells how far that is. The change goes on after a restart.
+        Where there are access tokens it needs an operator's.
+        """
 
     @abc.abstractmethod
     def Backup(

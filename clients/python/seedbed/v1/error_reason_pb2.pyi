@@ -76,6 +76,20 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
     """NOT_FOUND. The memory exists, the fact does not."""
     ERROR_REASON_MERGE_NOT_FOUND: _ErrorReason.ValueType  # 22
     """NOT_FOUND. The memory exists, and no such merge is in effect."""
+    ERROR_REASON_MODEL_NOT_FOUND: _ErrorReason.ValueType  # 23
+    """NOT_FOUND. No manifest names such a model. A google.rpc.BadRequest names the
+    field.
+    """
+    ERROR_REASON_MODEL_UNAVAILABLE: _ErrorReason.ValueType  # 24
+    """FAILED_PRECONDITION. Files of the model are missing."""
+    ERROR_REASON_REEMBED_RUNNING: _ErrorReason.ValueType  # 25
+    """FAILED_PRECONDITION. The server is changing to another model; wait, or give
+    that change up.
+    """
+    ERROR_REASON_OPERATOR_ONLY: _ErrorReason.ValueType  # 26
+    """PERMISSION_DENIED. The call concerns the whole server, and the token is no
+    operator's.
+    """
 
 class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
     """The reasons."""
@@ -128,4 +142,18 @@ ERROR_REASON_TRIPLE_NOT_FOUND: ErrorReason.ValueType  # 21
 """NOT_FOUND. The memory exists, the fact does not."""
 ERROR_REASON_MERGE_NOT_FOUND: ErrorReason.ValueType  # 22
 """NOT_FOUND. The memory exists, and no such merge is in effect."""
+ERROR_REASON_MODEL_NOT_FOUND: ErrorReason.ValueType  # 23
+"""NOT_FOUND. No manifest names such a model. A google.rpc.BadRequest names the
+field.
+"""
+ERROR_REASON_MODEL_UNAVAILABLE: ErrorReason.ValueType  # 24
+"""FAILED_PRECONDITION. Files of the model are missing."""
+ERROR_REASON_REEMBED_RUNNING: ErrorReason.ValueType  # 25
+"""FAILED_PRECONDITION. The server is changing to another model; wait, or give
+that change up.
+"""
+ERROR_REASON_OPERATOR_ONLY: ErrorReason.ValueType  # 26
+"""PERMISSION_DENIED. The call concerns the whole server, and the token is no
+operator's.
+"""
 global___ErrorReason = ErrorReason

@@ -157,7 +157,11 @@ class Triple(google.protobuf.message.Message):
     KNOWN_TO_FIELD_NUMBER: builtins.int
     SOURCE_IDS_FIELD_NUMBER: builtins.int
     id: builtins.str
-    """Its id: stable across rebuilds of the derived stores."""
+    """Its id: stable across rebuilds of the derived stores. It follows from the
+    words that the fact was first said in. Where merges make several facts one,
+    the ids of each still name it, and those given meanwhile name it after a
+    split.
+    """
     subject_id: builtins.str
     """Entity id of the subject."""
     subject: builtins.str

@@ -11,6 +11,7 @@ import google.protobuf.internal.containers
 import google.protobuf.internal.enum_type_wrapper
 import google.protobuf.message
 import google.protobuf.timestamp_pb2
+import seedbed.v1.decision_pb2
 import seedbed.v1.message_pb2
 import seedbed.v1.variant_pb2
 import sys
@@ -1236,7 +1237,8 @@ class StoreErasure(google.protobuf.message.Message):
     ERASED_FIELD_NUMBER: builtins.int
     FILES_REWRITTEN_FIELD_NUMBER: builtins.int
     store: builtins.str
-    """The store: "log", "vectors", "lexical", "entities", "triples",
+    """The store: "log", and in it "statements" (added facts) and "decisions"
+    (merges, splits, retractions); "vectors", "lexical", "entities", "triples",
     "summaries"; where it is on, "recall_log", whose rows are the entries that
     showed an erased message.
     """
@@ -1268,6 +1270,7 @@ class ImportMessagesRequest(google.protobuf.message.Message):
     VARIANT_FIELD_NUMBER: builtins.int
     SYSTEM_FIELD_NUMBER: builtins.int
     MESSAGES_FIELD_NUMBER: builtins.int
+    DECISIONS_FIELD_NUMBER: builtins.int
     namespace: builtins.str
     """The namespace. Read from the first element only."""
     memory: builtins.str
@@ -1284,6 +1287,13 @@ class ImportMessagesRequest(google.protobuf.message.Message):
         or not at all.
         """
 
+    @property
+    def decisions(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[seedbed.v1.decision_pb2.Decision]:
+        """Decisions about the graph of facts, at most 1000, in the order of their
+        export; they are stored after the messages of the element. One that speaks
+        of messages that the memory lacks is passed over.
+        """
+
     def __init__(
         self,
         *,
@@ -1292,9 +1302,10 @@ class ImportMessagesRequest(google.protobuf.message.Message):
         variant: seedbed.v1.variant_pb2.Variant | None = ...,
         system: builtins.str = ...,
         messages: collections.abc.Iterable[seedbed.v1.message_pb2.Message] | None = ...,
+        decisions: collections.abc.Iterable[seedbed.v1.decision_pb2.Decision] | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["variant", b"variant"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["memory", b"memory", "messages", b"messages", "namespace", b"namespace", "system", b"system", "variant", b"variant"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["decisions", b"decisions", "memory", b"memory", "messages", b"messages", "namespace", b"namespace", "system", b"system", "variant", b"variant"]) -> None: ...
 
 global___ImportMessagesRequest = ImportMessagesRequest
 
@@ -1307,20 +1318,28 @@ class ImportMessagesResponse(google.protobuf.message.Message):
     IMPORTED_FIELD_NUMBER: builtins.int
     SKIPPED_FIELD_NUMBER: builtins.int
     LAST_SEQ_FIELD_NUMBER: builtins.int
+    DECISIONS_IMPORTED_FIELD_NUMBER: builtins.int
+    DECISIONS_SKIPPED_FIELD_NUMBER: builtins.int
     imported: builtins.int
     """How many messages were stored."""
     skipped: builtins.int
     """How many were there already."""
     last_seq: builtins.int
     """The seq of the memory's newest message."""
+    decisions_imported: builtins.int
+    """How many decisions were stored."""
+    decisions_skipped: builtins.int
+    """How many were there already, or speak of messages that are not there."""
     def __init__(
         self,
         *,
         imported: builtins.int = ...,
         skipped: builtins.int = ...,
         last_seq: builtins.int = ...,
+        decisions_imported: builtins.int = ...,
+        decisions_skipped: builtins.int = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["imported", b"imported", "last_seq", b"last_seq", "skipped", b"skipped"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["decisions_imported", b"decisions_imported", "decisions_skipped", b"decisions_skipped", "imported", b"imported", "last_seq", b"last_seq", "skipped", b"skipped"]) -> None: ...
 
 global___ImportMessagesResponse = ImportMessagesResponse
 
@@ -1354,6 +1373,7 @@ class ExportMemoryResponse(google.protobuf.message.Message):
 
     MEMORY_FIELD_NUMBER: builtins.int
     MESSAGE_FIELD_NUMBER: builtins.int
+    DECISION_FIELD_NUMBER: builtins.int
     @property
     def memory(self) -> global___Memory:
         """First: the memory's settings."""
@@ -1362,14 +1382,19 @@ class ExportMemoryResponse(google.protobuf.message.Message):
     def message(self) -> seedbed.v1.message_pb2.Message:
         """Then: its messages, in order of seq."""
 
+    @property
+    def decision(self) -> seedbed.v1.decision_pb2.Decision:
+        """Last: what was decided about its graph of facts, in order."""
+
     def __init__(
         self,
         *,
         memory: global___Memory | None = ...,
         message: seedbed.v1.message_pb2.Message | None = ...,
+        decision: seedbed.v1.decision_pb2.Decision | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["item", b"item", "memory", b"memory", "message", b"message"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["item", b"item", "memory", b"memory", "message", b"message"]) -> None: ...
-    def WhichOneof(self, oneof_group: typing.Literal["item", b"item"]) -> typing.Literal["memory", "message"] | None: ...
+    def HasField(self, field_name: typing.Literal["decision", b"decision", "item", b"item", "memory", b"memory", "message", b"message"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["decision", b"decision", "item", b"item", "memory", b"memory", "message", b"message"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["item", b"item"]) -> typing.Literal["memory", "message", "decision"] | None: ...
 
 global___ExportMemoryResponse = ExportMemoryResponse

@@ -60,12 +60,12 @@ const view = cytoscape({
   wheelSensitivity: 0.3,
 });
 
-const now = Math.max(Date.now(), ...facts.map((fact) => fact.from));
-const first = Math.min(now, ...facts.map((fact) => fact.from)) - DAY;
+const now = Date.now();
+const first = facts.reduce((least, fact) => Math.min(least, fact.from), now) - DAY;
 const days = (time) => Math.round((time - first) / DAY);
 const moments = [...new Set(facts.flatMap((fact) => [fact.from, fact.to]).filter((time) => time !== null).map((time) => days(time) + 1))].sort((a, b) => a - b);
 const valid = find("valid");
-valid.max = Math.max(days(now) + 1, ...moments);
+valid.max = Math.max(days(now) + 1, moments.at(-1) ?? 0);
 valid.value = data.valid_at ? days(Date.parse(data.valid_at)) : days(now) + 1;
 find("memory").textContent = data.memory;
 
@@ -89,7 +89,7 @@ function show() {
     }
     view.nodes().forEach((node) => { node.toggleClass("away", !seen.has(node.id())); });
   });
-  find("counts").textContent = `${holding} facts hold, ${seen.size} names shown`;
+  find("counts").textContent = `${holding} facts hold, ${seen.size} names shown${data.left_out ? `; ${data.left_out} older facts are left out` : ""}`;
   const chosen = view.$(":selected");
   if (chosen.nonempty()) details(chosen[0]);
 }

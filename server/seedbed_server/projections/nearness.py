@@ -1,0 +1,90 @@
+"""Which facts around some entities answer best what is asked about them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+
+from seedbed_server.models.predicates import SINGLE
+from seedbed_server.projections import analysis
+from seedbed_server.projections.graph import MemoryGraph
+from seedbed_server.projections.pagerank import pagerank
+from seedbed_server.projections.triples import Fact, is_value
+
+NEAR_EDGES = 120  # facts around the seeds that are ranked, the newest, besides those that the words ask for
+
+# What the score of a fact gains by holding all words asked for, and by saying what one has only one of. Ranks add up
+# to 1 over all entities, so either outweighs being near.
+RELEVANT = 2.0
+VALUE = 1.0
+SLOTS = tuple(dict.fromkeys(SINGLE.values()))
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A fact and how near it is to what was asked about; higher is nearer."""
+
+    fact: Fact
+    score: float
+
+
+def facts_around(
+    graph: MemoryGraph,
+    entity_ids: Iterable[str],
+    k: int,
+    hops: int = 2,
+    at: float | None = None,
+    words: Sequence[str] = (),
+) -> list[Ranked]:
+    """The ``k`` facts that hold at a moment and answer best what is asked about the entities, best first.
+
+    The score adds up how near a fact is (personalised PageRank of its ends), which share of the ``words`` asked
+    for it holds, and whether it says of an entity asked about what one has only one of: home, work, spouse,
+    birthplace. Equals come by time, newest first.
+    """
+    seeds = [i for i in entity_ids if i in graph.graph]
+    moment = graph.present() if at is None else at
+    named = {term for i in seeds for term in analysis.terms(graph.entities.by_id[i].name)}
+    shares = graph.words.shares([word for word in words if word not in named])
+    near = {fact.id: fact for fact in islice(graph.outward(seeds, hops, moment), NEAR_EDGES)}
+    near |= {fact.id: fact for fact in _further(graph, seeds, near.values(), shares) if fact.spell(moment)}
+    # That a name is one's other name goes without saying.
+    near = {i: fact for i, fact in near.items() if fact.subject_id != fact.object_id}
+    rank = _pagerank([*near.values()], seeds)
+    asked = set(seeds)
+
+    def score(fact: Fact) -> float:
+        lasting = VALUE if fact.subject_id in asked and is_value(fact) else 0.0
+        return rank[fact.subject_id] + rank[fact.object_id] + lasting + RELEVANT * shares.get(fact.id, 0.0)
+
+    scores = {i: score(fact) for i, fact in near.items()}
+    best = sorted(near.values(), key=lambda fact: (-round(scores[fact.id], 9), -fact.last_said, fact.id))
+    return [Ranked(fact, scores[fact.id]) for fact in best[:k]]
+
+
+def _further(
+    graph: MemoryGraph, seeds: Sequence[str], near: Iterable[Fact], shares: Mapping[str, float]
+) -> Iterator[Fact]:
+    """Facts that are worth a look however old: what one has only one of, and what the words of a query ask for."""
+    for seed in seeds:
+        for slot in SLOTS:
+            yield from (graph.facts[i] for i in graph.in_circle((seed, slot)))
+    within = {*seeds, *(end for fact in near for end in (fact.subject_id, fact.object_id))}
+    asked = (graph.facts[i] for i in sorted(shares, key=shares.__getitem__, reverse=True))
+    yield from islice((fact for fact in asked if {fact.subject_id, fact.object_id} & within), NEAR_EDGES)
+
+
+def _pagerank(facts: Sequence[Fact], seeds: Sequence[str]) -> Mapping[str, float]:
+    """Personalised PageRank over facts taken as ties in both directions, as heavy as their number of sources."""
+    if not seeds:
+        return {}
+    place = {node: at for at, node in enumerate(dict.fromkeys(seeds))}
+    ties = [[place.setdefault(end, len(place)) for end in (fact.subject_id, fact.object_id)] for fact in facts]
+    start = np.zeros(len(place))
+    start[: len(set(seeds))] = 1.0
+    weights = np.array([len(fact.seqs) for fact in facts], np.float64)
+    rank = pagerank(len(place), np.array(ties, np.intp).reshape(-1, 2), weights, start)
+    return dict(zip(place, rank.tolist(), strict=True))
