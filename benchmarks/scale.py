@@ -241,11 +241,10 @@ def _files(data: Path) -> dict[str, float]:
     def size(*paths: Path) -> float:
         return sum(path.stat().st_size for path in paths if path.is_file()) / _MIB
 
-    chroma = data / "derived" / "chroma"
     return {
         "log": size(*data.glob("log.db*")),
         "words, facts and cursors": size(*(data / "derived").glob("derived.db*")),
-        "Chroma": size(*chroma.rglob("*")),
+        "Chroma": size(*(data / "derived").glob("chroma*/**/*")),
     }
 
 
