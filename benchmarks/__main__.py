@@ -9,9 +9,10 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
-from benchmarks import graphing, ingesting, seeding, starting, writing
+from benchmarks import graphing, ingesting, scale, seeding, starting, writing
 from benchmarks.outcome import Outcome
 from seedbed_server.app.settings import load, models_dir
 from seedbed_server.models.manifest import by_role
@@ -23,14 +24,21 @@ BEGIN, END = "<!-- figures -->", "<!-- end of figures -->"
 def main() -> int:
     """Run the benchmarks; the exit code is 1 when a bar does not hold."""
     parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__)
-    parser.add_argument("only", nargs="*", metavar="NAME", help="start, write, ingest, seed or graph; default: all")
+    parser.add_argument(
+        "only", nargs="*", metavar="NAME", help="start, write, ingest, seed, graph or scale; default: all but scale"
+    )
     parser.add_argument("--quick", action="store_true", help="small sizes: to see that it runs, not for figures")
     parser.add_argument("--write", action="store_true", help="put the figures into docs/benchmarks.md")
+    parser.add_argument("--messages", type=int, default=50_000, help="of scale (default: %(default)s)")
+    parser.add_argument("--memories", type=int, default=500, help="of scale (default: %(default)s)")
+    parser.add_argument("--data-dir", type=Path, help="of scale: keep what is written, and go on with it")
     chosen = parser.parse_args()
     names = chosen.only or list(_benchmarks(Path(), quick=False))
     before = os.getloadavg()
     with tempfile.TemporaryDirectory(prefix="seedbed-bench-") as folder:
         every = _benchmarks(Path(folder), quick=chosen.quick)
+        data_dir = chosen.data_dir or Path(folder)
+        every["scale"] = partial(scale.run, data_dir, messages=chosen.messages, memories=chosen.memories)
         unknown = sorted(set(names) - every.keys())
         if unknown:
             parser.error(f"no such benchmark: {', '.join(unknown)}")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,7 @@ PATIENCE = 300.0
 _PAUSE = 0.05  # asking costs the server a few milliseconds each time
 _STOP = 60.0
 _MIB = 1024 * 1024
+_ROOT = Path(__file__).parents[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,10 @@ class Served:
         """Resident memory of the model and vector processes together, in MiB."""
         return sum(child.memory_info().rss for child in self.process.children()) / _MIB
 
+    def child(self, of: str) -> psutil.Process:
+        """The process whose worker comes from a module of this name, such as ``chroma_worker``."""
+        return next(child for child in self.process.children() if any(of in word for word in child.cmdline()))
+
 
 def free_address() -> str:
     """An address on the loopback that nobody listens on now."""
@@ -49,14 +55,24 @@ def free_address() -> str:
 
 
 @contextmanager
-def server(data_dir: Path, address: str = "") -> Iterator[Served]:
-    """Start a server, and stop it at the end; it may not take calls yet when this yields."""
+def server(
+    data_dir: Path, address: str = "", *, module: str = "seedbed_server", settings: Mapping[str, object] | None = None
+) -> Iterator[Served]:
+    """Start a server, and stop it at the end; it may not take calls yet when this yields.
+
+    ``module`` is run as ``python -m`` does; it may be one of these benchmarks.
+    """
     address = address or free_address()
-    command = [sys.executable, "-m", "seedbed_server", "serve", "--listen", address, "--data-dir", str(data_dir)]
+    command = [sys.executable, "-m", module, "serve", "--listen", address, "--data-dir", str(data_dir)]
+    for name, value in (settings or {}).items():
+        command += ["--set", f"{name}={value}"]
+    path = os.pathsep.join(filter(None, (os.environ.get("PYTHONPATH"), str(_ROOT))))
     data_dir.mkdir(parents=True, exist_ok=True)
     with (data_dir / "output.txt").open("ab") as output:
         started = time.perf_counter()
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=os.environ | {"PYTHONPATH": path}
+        )
     try:
         yield Served(address, psutil.Process(process.pid), started)
     finally:

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from seedbed_server.errors import StorageFullError, StorageUnavailableError
-from seedbed_server.projections import chroma_worker
+from seedbed_server.projections import chroma_worker, pools
 from seedbed_server.projections.chroma_worker import ChromaWorker
+from seedbed_server.projections.pools import DamagedError
 
 
 class Folder:
@@ -132,5 +133,45 @@ def test_environment_file_of_the_working_directory_is_not_read(
     (tmp_path / ".env").write_text("CHROMA_API_IMPL=nowhere.Nothing\nALLOW_RESET=TRUE\n")
     monkeypatch.chdir(tmp_path)
     worker = folder.open()
-    assert worker._client.get_settings().allow_reset is False
-    assert worker._client.get_settings().chroma_api_impl == "chromadb.api.rust.RustBindingsAPI"
+    assert worker._pools.client.get_settings().allow_reset is False
+    assert worker._pools.client.get_settings().chroma_api_impl == "chromadb.api.rust.RustBindingsAPI"
+
+
+def test_no_more_is_loaded_than_may_be(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With room for one collection the client is opened again and again, and every row is where it was, to the bit."""
+    monkeypatch.setattr(pools, "LOADED", 1)
+    worker = folder.open()
+    keys = [1, 9, 2]  # 1 and 2 share a collection
+    ids = {key: [f"{key}:{seq}:0" for seq in range(70)] for key in keys}
+    vectors = {key: np.random.default_rng(key).standard_normal((70, 16)).astype(np.float32) for key in keys}
+    for part in (slice(0, 60), slice(60, 70)):  # 50 rows are in files, the others in Chroma's log
+        for key in keys:
+            done(worker.upsert(key, ids[key][part], vectors[key][part]))
+    assert done(worker.delete(9, ids[9][:3])) == 3
+    assert done(worker.drop(2)) == 70
+    for again in (False, True):
+        worker = folder.open() if again else worker
+        for key, there in ((1, 0), (9, 3), (2, 70)):
+            found = done(worker.fetch(key, ids[key]))
+            order = [ids[key].index(one) for one in found["ids"]]
+            assert sorted(order) == list(range(there, 70))
+            assert found["vectors"].tobytes() == vectors[key][order].tobytes()
+            assert len(worker.query(key, vectors[key][-1], 100)["ids"]) == 70 - there
+
+
+def test_damage_found_while_running_begins_anew(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A collection that is not looked at when the folder is opened: what uses it fails, and the next process begins."""
+    worker = folder.open()
+    fill(worker, 1, 60)
+    fill(worker, 9, 60)
+    generation = worker.describe()["generation"]
+    folder.close()
+    monkeypatch.setattr(pools, "LOADED", 1)  # the first collection is checked, no other
+    worker = folder.open()
+    assert worker.describe()["generation"] == generation
+    for part in folder.path.glob("*/*.bin"):
+        os.truncate(part, 10)
+    with pytest.raises(DamagedError):
+        done(worker.fetch(9, ["9:1:0"]))
+    assert DamagedError in worker.fatal
+    assert folder.open().describe()["generation"] != generation

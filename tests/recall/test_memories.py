@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -295,3 +295,28 @@ async def test_sessions_and_times_bound_a_search(room: Room) -> None:
     assert sorted(texts(await room.search("m", "cat", upto_seq=2))) == ["cat one", "cat two"]
     assert texts(await room.search("m", "cat", session="b", upto_seq=2)) == []
     assert texts(await room.search("m", "?!")) == []
+
+
+async def test_vectors_of_a_large_memory_are_loaded_in_portions(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a search has loaded before its patience ends is kept: the next one goes on from there, and then all is."""
+    monkeypatch.setattr(memories, "PORTION", 4)
+    await room.write("m", *numbered(11))
+    await room.project("m")
+    expected = scores(await room.search("m", "number4"))
+    given: list[str] = []
+    fetch, most = room.index.fetch, 8
+
+    async def fetch_so_far(key: int, ids: Sequence[str]) -> Mapping[str, np.ndarray]:
+        if len(given) + len(ids) > most:
+            raise PartUnavailableError("vectors")
+        given.extend(ids)
+        return await fetch(key, ids)
+
+    monkeypatch.setattr(room.index, "fetch", fetch_so_far)
+    _, room.recall = room.served_by(room.encoder, room.lexical)
+    assert (await room.search("m", "number4")).degraded_legs == ("dense",)
+    most = 11
+    whole = await room.search("m", "number4")
+    assert whole.degraded_legs == ()
+    assert scores(whole) == expected
+    assert len(given) == len(set(given)) == 11

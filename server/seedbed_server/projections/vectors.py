@@ -26,6 +26,7 @@ from seedbed_server.projections.derived import Derived
 from seedbed_server.projections.vector_index import VectorIndex
 
 LAYOUT = "rows-1"  # version of header, ids and kinds of rows; another one encodes anew
+MOST_SEQ = 2**63 - 1
 SINGLE = ""  # the kind of row that holds a message on its own
 CURSOR = "vectors/"  # before the space: the names of cursors, and of what the file notes of an index
 
@@ -165,15 +166,15 @@ class Vectors(Projection[list[Row]]):
         await self._derived.write(lambda db: db.execute(delete, (self.space, key)))
         return {"vectors": sum(chunks for _, _, chunks in known)}
 
-    async def load(self, key: int, after_seq: int = 0, kind: str = SINGLE) -> Loaded:
-        """Return the vectors of the memory's messages with a greater seq, by seq.
+    async def load(self, key: int, after_seq: int = 0, upto_seq: int = MOST_SEQ, kind: str = SINGLE) -> Loaded:
+        """Return the vectors of the memory's messages with a greater seq, up to ``upto_seq``, by seq.
 
         A message that the index has lost is left out. Raises PartUnavailableError,
         also when the index was begun anew and all of it has to be stored again.
         """
         if await self._index.generation() != self._generation:
             raise PartUnavailableError("vectors")
-        known = [(s, n) for s, k, n in await self._counts(key, after_seq, stored_only=True) if k == kind]
+        known = [(s, n) for s, k, n in await self._counts(key, after_seq, upto_seq, stored_only=True) if k == kind]
         ids = [i for seq, chunks in known for i in row_ids(key, seq, kind, chunks)]
         found = await self._index.fetch(key, ids)
         seqs, offsets, rows = [], [0], []
@@ -200,12 +201,15 @@ class Vectors(Projection[list[Row]]):
         rows = [found[i] for i in row_ids(key, seq, SINGLE, chunks) if i in found]
         return np.stack(rows) if rows else np.empty((0, self._encoder.dimensions), np.float32)
 
-    async def _counts(self, key: int, after_seq: int, *, stored_only: bool) -> list[tuple[int, str, int]]:
+    async def _counts(
+        self, key: int, after_seq: int, upto_seq: int = MOST_SEQ, *, stored_only: bool
+    ) -> list[tuple[int, str, int]]:
         """Seq, kind and number of chunks, by seq."""
         query = (
-            "SELECT seq, kind, chunks FROM vectors WHERE space = ? AND key = ? AND seq > ? AND stored >= ? ORDER BY seq"
+            "SELECT seq, kind, chunks FROM vectors"
+            " WHERE space = ? AND key = ? AND seq > ? AND seq <= ? AND stored >= ? ORDER BY seq"
         )
-        values = (self.space, key, after_seq, int(stored_only))
+        values = (self.space, key, after_seq, upto_seq, int(stored_only))
         return await self._derived.read(lambda db: db.execute(query, values).fetchall())
 
 
