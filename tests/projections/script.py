@@ -19,6 +19,9 @@ class Script:
         self.turns += turns
         return [self._read(turn) for turn in turns]
 
+    async def probe(self) -> None:
+        pass
+
     def _read(self, turn: Turn) -> Extraction | None:
         if turn.text == "?":
             return None

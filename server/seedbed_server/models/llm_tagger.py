@@ -46,6 +46,10 @@ class Local(Protocol):
         """Read turns; None for one that could not be read."""
         ...
 
+    async def probe(self) -> None:
+        """Read something harmless. PartUnavailableError("tagger")."""
+        ...
+
 
 class LlmTagger:
     """Asks ``llm`` for at most ``calls`` messages at once. Also a part of the server's status."""
@@ -95,6 +99,10 @@ class LlmTagger:
         self._read += len(turns) - len(left)
         self._left += len(left)
         return found
+
+    async def probe(self) -> None:
+        """Ask the local tagger: the endpoint may answer while that is down. PartUnavailableError("tagger")."""
+        await self._local.probe()
 
     async def _ask(self, turn: Turn) -> Extraction | None:
         if len(turn.text) > READ_LIMIT:

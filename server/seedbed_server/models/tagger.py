@@ -40,3 +40,7 @@ class Tagger:
         priority = Priority.URGENT if urgent else Priority.BULK
         found = await self.child.call("extract", payload, priority=priority, timeout=TIMEOUT)
         return [Extraction.from_wire(entry) if entry is not None else None for entry in found]
+
+    async def probe(self) -> None:
+        """Read something harmless. PartUnavailableError."""
+        await self.extract([Turn("How are you?", "", "", None)])

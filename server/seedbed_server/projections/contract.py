@@ -96,6 +96,13 @@ class Projection(ABC, Generic[Rows]):
     async def prepare(self, batches: Sequence[Batch]) -> Prepared[Rows]:
         """Derive the rows of several memories' messages at once. Raises PartUnavailableError to be called again."""
 
+    async def probe(self) -> None:
+        """Let whatever part may go down over a message read a harmless one. Raises PartUnavailableError if it is down.
+
+        To be overridden where `prepare` may succeed without that part.
+        """
+        await self.prepare([Batch(0, (Message.user("How are you?"),))])
+
     async def store(self, prepared: Prepared[Rows]) -> None:
         """Write what lives outside the SQLite file."""
 

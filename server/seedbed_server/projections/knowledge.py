@@ -46,6 +46,10 @@ class Tagger(Protocol):
         """Read turns; None for one that could not be read."""
         ...
 
+    async def probe(self) -> None:
+        """Let the part that reads what nothing else could read something harmless. PartUnavailableError."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Reading:
@@ -113,6 +117,10 @@ class Knowledge(Projection[Reading]):
             reading.mentions.extend(mentions_of(key, message, extraction))
             reading.claims.extend(claims_of(key, message, extraction))
         return Prepared(reading, skipped)
+
+    async def probe(self) -> None:
+        """Ask the tagger, which knows what may go down over a message. Raises PartUnavailableError."""
+        await self._tagger.probe()
 
     def commit(self, db: sqlite3.Connection, prepared: Prepared[Reading]) -> None:
         """Replace the rows of the messages."""
