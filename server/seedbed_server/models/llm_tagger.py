@@ -42,6 +42,11 @@ class Local(Protocol):
         """Names weights and rules."""
         ...
 
+    @property
+    def at_once(self) -> int:
+        """How many turns it reads in moments."""
+        ...
+
     async def extract(self, turns: Sequence[Turn]) -> list[Extraction | None]:
         """Read turns; None for one that could not be read."""
         ...
@@ -61,6 +66,7 @@ class LlmTagger:
         self._llm = llm
         self._local = local
         self._breaker = breaker or Breaker()
+        self._most = calls
         self._calls = asyncio.Semaphore(calls)
         self._trying: asyncio.Task[None] | None = None
         self._read = 0
@@ -70,6 +76,11 @@ class LlmTagger:
     def fingerprint(self) -> str:
         """The local tagger's, the model's name, and the version of what it is asked."""
         return f"{self._local.fingerprint}/{VERSION}/{self._llm.model}"
+
+    @property
+    def at_once(self) -> int:
+        """As many turns as calls, so that all take the time of one; the local tagger's while that reads."""
+        return self._most if self._breaker.closed else self._local.at_once
 
     @property
     def state(self) -> str:

@@ -13,6 +13,10 @@ TIMEOUT = 600.0
 """Seconds for one call; what hangs is found by the watchdog before."""
 
 
+AT_ONCE = 32
+"""Turns that it reads in moments, and that are worth a call."""
+
+
 class Tagger:
     """Reads turns for the entities they name and the claims they make.
 
@@ -31,6 +35,11 @@ class Tagger:
             threads=threads,
             niceness=10,
         )
+
+    @property
+    def at_once(self) -> int:
+        """How many turns to give it in one call."""
+        return AT_ONCE
 
     async def extract(self, turns: Sequence[Turn], *, urgent: bool = False) -> list[Extraction | None]:
         """One extraction a turn, in order; None for a turn that could not be read. PartUnavailableError."""
