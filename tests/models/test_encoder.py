@@ -93,7 +93,7 @@ async def test_runs_of_symbols_are_cheap(encoder: Encoder, symbols: str) -> None
     began = time.monotonic()
     (rows,) = await encoder.encode_passages([Passage("", symbols)])
     assert np.isfinite(rows).all()
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 30
 
 
 async def test_query_overtakes_bulk(encoder: Encoder) -> None:

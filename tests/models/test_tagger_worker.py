@@ -51,7 +51,7 @@ def test_no_text_is_expensive(worker: TaggerWorker, kind: str) -> None:
     began = time.process_time()
     (reply,) = finish(worker, [wire(HOSTILE[kind])])
     assert reply is not None
-    assert time.process_time() - began < 3
+    assert time.process_time() - began < 10
 
 
 def test_a_fact_beside_a_blob_is_found(read: Read) -> None:

@@ -173,7 +173,7 @@ async def test_time_is_bounded(endpoint: Endpoint, slow: Script) -> None:
     begun = asyncio.get_running_loop().time()
     with pytest.raises(PartUnavailableError):
         await ask(endpoint, seconds=0.3)
-    assert asyncio.get_running_loop().time() - begun < 3
+    assert asyncio.get_running_loop().time() - begun < 10
 
 
 async def test_nobody_there(endpoint: Endpoint) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -157,15 +157,19 @@ async def test_calls_are_bounded(endpoint: Endpoint) -> None:
     await reading.tagger.close()
 
 
+async def until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(20):
+        while not holds():
+            await asyncio.sleep(0.01)
+
+
 async def test_a_dead_endpoint_is_left_alone(
     endpoint: Endpoint, reading: Reading, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It costs one wait; then it is tried in the background, ever more seldom, and used again when it answers."""
     monkeypatch.setattr(room, "PATIENCE", 0.3)
     endpoint.scripts = [hang]
-    begun = asyncio.get_running_loop().time()
     assert await reading.objects(40) == ["local"] * 40
-    assert asyncio.get_running_loop().time() - begun < 2
     asked = len(endpoint.requests)
     assert asked < 12
     assert reading.tagger.state == "down"
@@ -174,17 +178,14 @@ async def test_a_dead_endpoint_is_left_alone(
     assert len(endpoint.requests) == asked
 
     reading.clock.now += FIRST
-    begun = asyncio.get_running_loop().time()
     assert await reading.objects() == ["local"]
-    assert asyncio.get_running_loop().time() - begun < 0.25  # nobody waits for the try
-    await asyncio.sleep(0.5)
-    assert reading.tagger.detail.endswith(f"next try in {2 * FIRST:.0f} s")
+    assert not reading.tagger.detail.endswith(f"next try in {2 * FIRST:.0f} s")  # nobody waited for the try
+    await until(lambda: reading.tagger.detail.endswith(f"next try in {2 * FIRST:.0f} s"))
 
     endpoint.scripts = [says(NOTHING), says(GOOD)]
     reading.clock.now += 2 * FIRST
     assert await reading.objects() == ["local"]
-    await asyncio.sleep(0.2)
-    assert reading.tagger.state == "ready"
+    await until(lambda: reading.tagger.state == "ready")
     assert await reading.objects() == ["Porto"]
 
 
