@@ -129,7 +129,7 @@ async def test_a_decision_goes_with_its_last_witness(log: Log, tmp_path: Path) -
         await decide(log, Merge("z", "e3", "e4"), (1,), (2,))
     first, _ = await log.standing(key)
     await log.append("n", "m", "s", [Message("user", ("more",), id="m3")])
-    await log.testify({first.id: ((1,), (4,)), 9999: ((1,),)})
+    await log.testify(key, {first.id: ((1,), (2, 4)), 9999: ((1,),)})  # 2 is gone, and no witness
     assert await log.forget("n", "m", ["m2"]) is not None
     assert [d.content for d in await log.standing(key)] == [Merge("x", "e1", "e2secret"), Split("y")]
     assert await log.forget("n", "m", ["m3"]) is not None

@@ -19,7 +19,7 @@ from seedbed_server.errors import (
     PartUnavailableError,
     TripleNotFoundError,
 )
-from seedbed_server.log import Carried, Merge, Split, Statement
+from seedbed_server.log import Carried, Merge, Retraction, Split, Statement
 from seedbed_server.projections.identity import DECIDED
 from tests.memories.deciding import AT, START, Desk, desk, name_id, picture
 
@@ -176,9 +176,10 @@ async def test_what_an_import_brings_does_not_stop_a_forget(room: Desk) -> None:
         Carried("b", Split("-".join(pair)), "", "", ((first,),)),
         Carried("c", Statement("the", "like", "rain"), "", first, ()),
         Carried("d", Merge("y", *pair), "", "", (("unknown",), (first,))),
+        Carried("e", Retraction(("t1",)), "", "", ()),
     ]
     done = await room.log.import_messages(*AT, [], given)
-    assert (done.decisions_imported, done.decisions_skipped) == (3, 1)
+    assert (done.decisions_imported, done.decisions_skipped) == (3, 2)
     assert "x" in (await room.graph()).identity.merges
     assert len((await room.graph()).entities.by_id) == 4  # what no longer names anything is nobody
     await room.forget(*await room.say("Merlin | likes | snow"))

@@ -66,3 +66,12 @@ async def test_what_is_remembered_is_bounded(log: Log, monkeypatch: pytest.Monke
     assert len(await living.ids(await log.get("ns", "d"), range(1, 31))) == 30
     assert len(living._memories) == 1
     assert len(await living.ids(await log.get("ns", "a"), range(1, 7))) == 6
+
+
+async def test_memories_without_anything_are_bounded_too(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever asks about many memories leaves nothing behind for each."""
+    monkeypatch.setattr(room, "MEMORIES", 2)
+    living = Living(log)
+    for name in "abcd":
+        await living.ids(await log.create("ns", name, NEW), [])
+    assert len(living._memories) == 2

@@ -11,13 +11,19 @@ class Script:
     """Reads "subject | [not] [maybe] predicate | object; …"; entities are the ends; "?" cannot be read."""
 
     fingerprint = "script"
+    at_once = 32
 
     def __init__(self) -> None:
         self.turns: list[Turn] = []
+        self.calls: list[int] = []
 
     async def extract(self, turns: Sequence[Turn]) -> list[Extraction | None]:
         self.turns += turns
+        self.calls.append(len(turns))
         return [self._read(turn) for turn in turns]
+
+    async def probe(self) -> None:
+        pass
 
     def _read(self, turn: Turn) -> Extraction | None:
         if turn.text == "?":

@@ -27,7 +27,7 @@ from seedbed_server.projections.names import canonical, entity_id
 from seedbed_server.projections.nearness import facts_around
 from seedbed_server.projections.paths import find_paths
 from seedbed_server.projections.projector import Projector
-from seedbed_server.projections.rows import ClaimRow, Known, seconds
+from seedbed_server.projections.rows import ClaimRow, Known, seconds, turns
 from seedbed_server.projections.stated import Retractions
 from seedbed_server.projections.triples import resolve
 
@@ -83,6 +83,24 @@ async def room(tmp_path: Path) -> AsyncIterator[Room]:
     await room.open()
     yield room
     await room.close()
+
+
+async def test_what_stood_near_an_erased_message_is_read_again_at_once(room: Room) -> None:
+    """Neighbours in one go, with the same context as before; nobody hears any more of who spoke in what is erased."""
+    speakers = ("Maya", "Ben", "Ava", "Lee", "Zoe")
+    for at in range(14):
+        room.say(f"m {at}", name=speakers[at % 5])
+    await room.settled()
+    first = {turn.text: turn for turn in room.tagger.turns}
+    room.tagger.calls.clear()
+    room.tagger.turns.clear()
+    room.log.forget(1, 2, 5)
+    await room.settled()
+    assert room.tagger.calls == [2, 8]
+    alive = [message for message in room.log.memories[1] if message is not None]
+    alone = [turn for at in range(len(alive)) for turn in turns(alive[at : at + 1], alive[:at])]
+    assert room.tagger.turns == [turn for turn in alone if turn.text in {f"m {at}" for at in (2, 3, *range(5, 13))}]
+    assert (first["m 2"].listener, room.tagger.turns[0].listener) == ("Ben", "Maya")
 
 
 @pytest.mark.parametrize(

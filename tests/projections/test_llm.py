@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
@@ -112,6 +113,21 @@ async def test_answers_are_found(endpoint: Endpoint, content: str) -> None:
     assert first == "POST /v1/chat/completions HTTP/1.1"
     assert body["model"] == "small"
     assert "authorization" not in headers
+
+
+async def test_an_answer_is_parsed_in_a_thread(endpoint: Endpoint) -> None:
+    """The server goes on meanwhile."""
+    endpoint.scripts = [says("fine")]
+    llm = Llm(endpoint.url, "small", timeout=5.0)
+
+    def parse(answer: str) -> str | None:
+        going_on = threading.Event()
+        loop.call_soon_threadsafe(going_on.set)
+        return answer if going_on.wait(1) else None
+
+    loop = asyncio.get_running_loop()
+    assert await llm.ask("Read.", "hello", parse, max_tokens=100) == "fine"
+    await llm.close()
 
 
 async def test_lone_surrogates_are_replaced(endpoint: Endpoint) -> None:

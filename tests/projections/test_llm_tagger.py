@@ -6,9 +6,13 @@ import asyncio
 import json
 import logging
 from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
 
+from seedbed.messages import Message
+from seedbed_server.errors import PartUnavailableError
 from seedbed_server.models import llm as client
 from seedbed_server.models import llm_tagger as room
 from seedbed_server.models.breaker import FIRST, MOST, STRIKES, Breaker
@@ -16,26 +20,40 @@ from seedbed_server.models.contract import Claim, Extraction, Turn
 from seedbed_server.models.llm import Llm
 from seedbed_server.models.llm_reading import READ_LIMIT
 from seedbed_server.models.llm_tagger import LlmTagger
+from seedbed_server.projections.contract import Backoff
+from seedbed_server.projections.derived import Derived
+from seedbed_server.projections.knowledge import Knowledge
+from seedbed_server.projections.projector import Projector
+from seedbed_server.projections.rows import REACH
 
+from .source import ListLog
 from .test_llm import Endpoint, drip, endpoint, flood, hang, reply, says
 
 __all__ = ["endpoint"]
 
 CLAIM = {"subject": "Maya", "predicate": "live in", "object": "Porto", "quote": "I live in Porto"}
 GOOD = json.dumps({"entities": [{"text": "Porto", "type": "location"}], "triples": [CLAIM]})
+NOTHING = json.dumps({"entities": [], "triples": []})
 LOCAL = Extraction((), (Claim("Maya", "be", "local", False, "asserted", ""),))
 TURN = Turn("I live in Porto, canary.", "Maya", "", None)
 
 
 class LocalReader:
     fingerprint = "local"
+    at_once = 32
 
     def __init__(self) -> None:
         self.read = 0
+        self.down = False
 
     async def extract(self, turns: Sequence[Turn]) -> list[Extraction | None]:
+        if self.down and turns:
+            raise PartUnavailableError("tagger")
         self.read += len(turns)
         return [LOCAL for _ in turns]
+
+    async def probe(self) -> None:
+        await self.extract([TURN])
 
 
 class Clock:
@@ -58,6 +76,21 @@ class Reading:
     async def objects(self, count: int = 1, turn: Turn = TURN) -> list[str]:
         found = await self.tagger.extract([turn] * count)
         return [claim.object for each in found if each for claim in each.claims]
+
+
+@asynccontextmanager
+async def following(reading: Reading, folder: Path) -> AsyncIterator[tuple[ListLog, Projector]]:
+    """A log, and a projector that has its messages read."""
+    log = ListLog()
+    derived = await Derived.open(folder, [Knowledge.schema])
+    projector = Projector(log, derived, [Knowledge(derived, reading.tagger)], backoff=Backoff(0.001, 0.01))
+    log.on_change = [projector.changed]
+    await projector.start()
+    try:
+        yield log, projector
+    finally:
+        await projector.stop()
+        await derived.close()
 
 
 @pytest.fixture
@@ -147,12 +180,62 @@ async def test_a_dead_endpoint_is_left_alone(
     await asyncio.sleep(0.5)
     assert reading.tagger.detail.endswith(f"next try in {2 * FIRST:.0f} s")
 
-    endpoint.scripts = [says('{"entities": [], "triples": []}'), says(GOOD)]
+    endpoint.scripts = [says(NOTHING), says(GOOD)]
     reading.clock.now += 2 * FIRST
     assert await reading.objects() == ["local"]
     await asyncio.sleep(0.2)
     assert reading.tagger.state == "ready"
     assert await reading.objects() == ["Porto"]
+
+
+async def test_no_message_is_passed_while_the_local_tagger_is_down(
+    endpoint: Endpoint, reading: Reading, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The endpoint is well and has no answer of use for one message: that waits for the local tagger."""
+    monkeypatch.setattr(Breaker, "failed", lambda _: None)
+
+    async def script(writer: asyncio.StreamWriter) -> None:
+        asked = json.loads(endpoint.requests[-1][2]["messages"][1]["content"])["message"]
+        await says("no" if asked == "odd" else GOOD if "Porto" in asked else NOTHING)(writer)
+
+    endpoint.scripts = [script]
+    reading.local.down = True
+    async with following(reading, tmp_path) as (log, projector):
+        log.append(1, "I live in Porto.", "odd", Message.user("I live in Porto, I said.", "Maya"))
+        assert not await projector.wait_applied(1, 3, timeout=1)
+        assert projector.status()[0].waiting_for == "tagger"
+        reading.local.down = False
+        assert await projector.wait_applied(1, 3, timeout=10)
+        assert projector.skipped(1)["entities"] == 0
+        assert reading.local.read >= 1
+
+
+async def test_an_erasure_waits_for_a_few_calls_only(endpoint: Endpoint, tmp_path: Path) -> None:
+    """However many messages are to be read; and those near what is erased are read again side by side."""
+
+    async def slow(writer: asyncio.StreamWriter) -> None:
+        await asyncio.sleep(0.02)
+        await says(NOTHING)(writer)
+
+    endpoint.scripts = [slow]
+    reading = Reading(endpoint.url, calls=4)
+    async with following(reading, tmp_path) as (log, projector):
+        log.append(1, *[f"m {i}" for i in range(100)])
+        assert await projector.wait_applied(1, 12, timeout=10)
+        asked = len(endpoint.requests)
+        assert await projector.wait_erased(log.forget(1, 1), 10) is not None
+        assert len(endpoint.requests) - asked <= 4 + 4 + REACH  # under way, taken meanwhile, read again
+    await reading.tagger.close()
+
+
+def test_a_batch_is_what_is_read_at_once() -> None:
+    """By the endpoint in the time of one call, and by the local tagger while the endpoint is left alone."""
+    reading = Reading("http://127.0.0.1:1", calls=3)
+    assert reading.tagger.at_once == 3
+    breaker = reading.tagger._breaker
+    for _ in range(STRIKES):
+        breaker.failed()
+    assert reading.tagger.at_once == LocalReader.at_once
 
 
 async def test_nobody_there(monkeypatch: pytest.MonkeyPatch) -> None:

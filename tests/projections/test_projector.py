@@ -398,11 +398,9 @@ async def test_a_store_that_cannot_be_opened_is_tried_again(
     state = room.projector.status()[0]
     assert (state.state, state.waiting_for) == ("waiting", "derived")
     assert sum("cannot be used" in record.message for record in caplog.records) == 1
-    if obstacle == "a file for the folder":
-        room.folder.unlink()
-    else:
-        (room.folder / FILE).rmdir()
-        room.folder.rmdir()
+    room.folder.rename(
+        room.folder.with_name(f"{room.folder.name} obstacle")
+    )  # as a whole: it is tried again all the time
     away.rename(room.folder)
     await room.settled()
     assert await room.notes.rows() == room.expected()

@@ -35,6 +35,15 @@ def test_likeness(one: str, other: str, alike: int) -> None:
     assert likeness(one, other) == likeness(other, one) == alike
 
 
+def test_a_name_of_many_letters_costs_nothing() -> None:
+    """It would be kept under as many other words as it has letters."""
+    spellings = Spellings()
+    for n in range(10):
+        spellings.add(f"e{n}", "ab" * 100 + "c" * n)
+    assert spellings.pairs() == {}
+    assert not spellings._near
+
+
 NAME = st.text("aeln", min_size=SHORTEST, max_size=SHORTEST + 3)
 
 

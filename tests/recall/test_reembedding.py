@@ -381,7 +381,7 @@ async def test_a_kill_at_any_moment_is_made_good(server: Server, tmp_path: Path,
         monkeypatch.setattr(Reembedding, "_swap", lambda *_: (_ for _ in ()).throw(asyncio.CancelledError()))
     await server.change.begin(NEW)
     if moment == "half made":
-        server.spaces[NEW].vectors.batch_messages = 1  # type: ignore[misc]
+        server.spaces[NEW].vectors.batch_messages = 1
         await server.projector.begin_again(server.spaces[NEW].vectors)
     if moment != "decided":
         server.encoder(NEW).gate.set()

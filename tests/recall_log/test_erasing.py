@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import random
 import sqlite3
+from contextlib import closing
 
 import pytest
 
 from seedbed_server.errors import PartUnavailableError
 from seedbed_server.recall_log import recall_log
 from seedbed_server.recall_log.file import RecallFile
+from seedbed_server.recall_log.recall_log import FILE
 
 from .conftest import PLACE, Desk
 
@@ -115,6 +117,22 @@ async def test_a_file_that_nothing_can_be_erased_from_is_removed(desk: Desk, mon
     noted = desk.note("m3")
     assert await desk.queries() == [noted]
     assert await forget(desk, "m3") == 1
+
+
+async def test_a_file_that_somebody_reads_is_removed(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was erased stays in it as long as another process reads the state before."""
+    monkeypatch.setattr("seedbed_server.recall_log.file.BUSY", 0.1)
+    await desk.close()
+    await desk.open()
+    desk.note("m1", query=SECRET)
+    noted = await desk.queries()
+    assert noted == [SECRET]
+    with closing(sqlite3.connect(desk.folder / FILE, isolation_level=None)) as other:
+        other.execute("BEGIN")
+        assert other.execute("SELECT count(*) FROM entry").fetchone() == (1,)
+        await forget(desk, "m1")
+        assert desk.files_with(SECRET) == []
+        assert desk.recalls.restarts == 1
 
 
 async def test_a_file_that_cannot_even_be_removed_makes_the_erasure_fail(

@@ -94,6 +94,7 @@ async def detail(client: AsyncClient) -> str:
     return next((part.detail for part in (await client.status()).parts if part.part == "reembed"), "")
 
 
+@pytest.mark.slow
 async def test_answers_go_on_through_a_change(tmp_path: Path, encoders: Path) -> None:
     """Each is the old model's until one is the new one's, none is degraded; writes and erasures go on."""
     async with opened(tmp_path, encoders) as (client, address):

@@ -79,7 +79,8 @@ def take_in(c: Connection, place: Place, given: Sequence[Carried]) -> int:
 def _row(made: Carried, seqs: Mapping[str, int]) -> deciding.Row | None:
     witnesses = tuple(tuple(sorted(seqs[one] for one in group if one in seqs)) for group in made.witnesses)
     stated = isinstance(made.content, Statement)
-    lost = isinstance(made.content, Retraction) and made.after and made.after not in seqs
+    # Nobody could call witnesses for a fact that has none: it would outlive what it was about.
+    lost = isinstance(made.content, Retraction) and (not witnesses or (made.after and made.after not in seqs))
     if (stated and made.source not in seqs) or lost or not all(witnesses):
         return None
     return deciding.Row(made.content, seqs[made.source] if stated else 0, witnesses, seqs.get(made.after, 0))

@@ -130,11 +130,13 @@ def state(
     return Done(first, place.key)
 
 
-def testify(c: Connection, witnesses: Mapping[int, Witnesses]) -> Done[None]:
-    """Give decisions, by id, other witnesses; one that is gone meanwhile is passed."""
+def testify(c: Connection, key: int, witnesses: Mapping[int, Witnesses]) -> Done[None]:
+    """Give decisions, by id, other witnesses, as far as they live; a decision that is gone meanwhile is passed."""
+    wanted = {seq for groups in witnesses.values() for group in groups for seq in group}
+    alive = queries.alive(c, key, sorted(wanted)).keys()
     for number, groups in witnesses.items():
         for kind, body in c.all(_BODY, of=number):
-            c.change(_REWRITE, of=number, new_body=to_columns(from_body(kind, body)[0], groups)[1])
+            c.change(_REWRITE, of=number, new_body=to_columns(from_body(kind, body)[0], _among(alive, groups))[1])
     return Done(None, None)
 
 

@@ -219,9 +219,9 @@ class Log:
         """Return the memory's decisions that stand by themselves: all but statements."""
         return await self._readers.run(lambda c: deciding.read_standing(c, key))
 
-    async def testify(self, witnesses: Mapping[int, Witnesses]) -> None:
-        """Give decisions, by id, other witnesses."""
-        await self._writer.submit(lambda c: deciding.testify(c, witnesses))
+    async def testify(self, key: int, witnesses: Mapping[int, Witnesses]) -> None:
+        """Give decisions of a memory, by id, other witnesses, as far as they live."""
+        await self._writer.submit(lambda c: deciding.testify(c, key, witnesses))
 
     async def state(
         self,

@@ -71,7 +71,7 @@ class Corrections:
                 return MergeDone(after, known(after, into.id), "", *moved)
             witnesses = await self._naming(record, into.id, from_.id)
             if await self._decided(record, [(content, witnesses)], EntityNotFoundError):
-                after = await self._after(namespace, name, both)
+                _, after = await self._after(namespace, name, both)
                 return MergeDone(after, known(after, into.id), content.merge_id, *moved)
 
     async def split(self, namespace: str, name: str, merge_id: str) -> tuple[MemoryGraph, list[Entity]]:
@@ -85,7 +85,7 @@ class Corrections:
             witnesses = await self._naming(record, *(alias_pair(merge_id) or ()))
             if await self._decided(record, [(Split(merge_id), witnesses)], MergeNotFoundError):
                 break
-        after = await self._after(namespace, name)
+        _, after = await self._after(namespace, name)
         ids = dict.fromkeys(after.identity.of(one) for one in (merged.into_id, merged.from_id))
         return after, [after.entities.by_id[one] for one in ids if one in after.entities.by_id]
 
@@ -98,7 +98,7 @@ class Corrections:
         RequestIdReusedError.
         """
         first = await self.log.state(namespace, name, statements, request_id=request_id)
-        record, graph = await self._current(namespace, name)
+        record, graph = await self._after(namespace, name)
         found: list[tuple[Fact, Spell] | None] = []
         for (said, _), at in zip(statements, first, strict=True):
             fact = graph.facts.get(_fact_id(graph, said))
@@ -128,10 +128,10 @@ class Corrections:
 
     async def _after(
         self, namespace: str, name: str, holds: Callable[[MemoryGraph], bool] = lambda _: True
-    ) -> MemoryGraph:
-        """Return the graph after a decision was stored; so do errors say."""
+    ) -> tuple[MemoryRecord, MemoryGraph]:
+        """Do as ``_current`` after a decision was stored; so do errors say."""
         try:
-            return (await self._current(namespace, name, holds))[1]
+            return await self._current(namespace, name, holds)
         except PartUnavailableError as error:
             error.after_storing = True
             raise

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 
 from seedbed_server.log import Log, MemoryRecord
 
-# Ids that are remembered, over all memories: some 20 MB.
+# Ids that are remembered, over all memories, some 20 MB; and memories.
 MOST = 200_000
+MEMORIES = 1024
 
 
 @dataclass(slots=True)
@@ -37,7 +38,7 @@ class Living:
         unknown = [seq for seq in wanted if seq not in ids]
         if unknown:
             ids.update(await self._log.alive(record.key, unknown))
-            self._evict(keep=record.key)
+        self._evict(keep=record.key)
         return {seq: ids[seq] for seq in wanted if seq in ids}
 
     def _remembered(self, record: MemoryRecord) -> _Remembered:
@@ -51,7 +52,7 @@ class Living:
     def _evict(self, *, keep: int) -> None:
         """Drop the memories that were least recently asked about; one alone may be as large as it is."""
         total = sum(len(memory.ids) for memory in self._memories.values())
-        while total > MOST and len(self._memories) > 1:
+        while (total > MOST and len(self._memories) > 1) or len(self._memories) > MEMORIES:
             key = next(iter(self._memories))
             if key == keep:
                 self._memories.move_to_end(key)

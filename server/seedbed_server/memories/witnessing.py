@@ -35,7 +35,7 @@ async def call_witnesses(log: Log, graphs: Graphs, key: int, gone: AbstractSet[i
                     ]
                 )
     if found:
-        await log.testify(found)
+        await log.testify(key, found)
 
 
 def _names(content: Content) -> tuple[str, ...]:

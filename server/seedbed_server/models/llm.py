@@ -60,6 +60,7 @@ class Llm:
     async def ask(self, instruction: str, text: str, parse: Callable[[str], T | None], *, max_tokens: int) -> T:
         """Return what ``parse`` makes of the model's answer; it gives None for one that cannot be used.
 
+        ``parse`` runs in a thread: an answer may take it long, and nobody else is to wait for that.
         Raises PartUnavailableError("llm") after the second try.
         """
         import httpx
@@ -67,7 +68,7 @@ class Llm:
         for number in range(1, TRIES + 1):
             try:
                 async with asyncio.timeout(self._timeout):
-                    found = parse(await self._complete(instruction, text, max_tokens))
+                    found = await asyncio.to_thread(parse, await self._complete(instruction, text, max_tokens))
                 if found is not None:
                     return found
                 why = "unusable"

@@ -42,8 +42,17 @@ class Local(Protocol):
         """Names weights and rules."""
         ...
 
+    @property
+    def at_once(self) -> int:
+        """How many turns it reads in moments."""
+        ...
+
     async def extract(self, turns: Sequence[Turn]) -> list[Extraction | None]:
         """Read turns; None for one that could not be read."""
+        ...
+
+    async def probe(self) -> None:
+        """Read something harmless. PartUnavailableError("tagger")."""
         ...
 
 
@@ -57,6 +66,7 @@ class LlmTagger:
         self._llm = llm
         self._local = local
         self._breaker = breaker or Breaker()
+        self._most = calls
         self._calls = asyncio.Semaphore(calls)
         self._trying: asyncio.Task[None] | None = None
         self._read = 0
@@ -66,6 +76,11 @@ class LlmTagger:
     def fingerprint(self) -> str:
         """The local tagger's, the model's name, and the version of what it is asked."""
         return f"{self._local.fingerprint}/{VERSION}/{self._llm.model}"
+
+    @property
+    def at_once(self) -> int:
+        """As many turns as calls, so that all take the time of one; the local tagger's while that reads."""
+        return self._most if self._breaker.closed else self._local.at_once
 
     @property
     def state(self) -> str:
@@ -95,6 +110,10 @@ class LlmTagger:
         self._read += len(turns) - len(left)
         self._left += len(left)
         return found
+
+    async def probe(self) -> None:
+        """Ask the local tagger: the endpoint may answer while that is down. PartUnavailableError("tagger")."""
+        await self._local.probe()
 
     async def _ask(self, turn: Turn) -> Extraction | None:
         if len(turn.text) > READ_LIMIT:

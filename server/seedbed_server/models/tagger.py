@@ -13,6 +13,10 @@ TIMEOUT = 600.0
 """Seconds for one call; what hangs is found by the watchdog before."""
 
 
+AT_ONCE = 32
+"""Turns that it reads in moments, and that are worth a call."""
+
+
 class Tagger:
     """Reads turns for the entities they name and the claims they make.
 
@@ -32,6 +36,11 @@ class Tagger:
             niceness=10,
         )
 
+    @property
+    def at_once(self) -> int:
+        """How many turns to give it in one call."""
+        return AT_ONCE
+
     async def extract(self, turns: Sequence[Turn], *, urgent: bool = False) -> list[Extraction | None]:
         """One extraction a turn, in order; None for a turn that could not be read. PartUnavailableError."""
         if not turns:
@@ -40,3 +49,7 @@ class Tagger:
         priority = Priority.URGENT if urgent else Priority.BULK
         found = await self.child.call("extract", payload, priority=priority, timeout=TIMEOUT)
         return [Extraction.from_wire(entry) if entry is not None else None for entry in found]
+
+    async def probe(self) -> None:
+        """Read something harmless. PartUnavailableError."""
+        await self.extract([Turn("How are you?", "", "", None)])

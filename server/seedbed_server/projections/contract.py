@@ -70,12 +70,16 @@ class Projection(ABC, Generic[Rows]):
     names: ClassVar[tuple[str, ...]]
     schema: ClassVar[str]
     reach: ClassVar[int] = 0
-    batch_messages: ClassVar[int] = 128
 
     @property
     def cursor(self) -> str:
         """The name of its cursor: one for each projection that is kept, also of two that are reported alike."""
         return self.names[0]
+
+    @property
+    def batch_messages(self) -> int:
+        """How many messages are prepared at once. Erasures and rebuilds wait for them: it should take moments."""
+        return 128
 
     @property
     @abstractmethod
@@ -95,6 +99,10 @@ class Projection(ABC, Generic[Rows]):
     @abstractmethod
     async def prepare(self, batches: Sequence[Batch]) -> Prepared[Rows]:
         """Derive the rows of several memories' messages at once. Raises PartUnavailableError to be called again."""
+
+    async def probe(self) -> None:
+        """Let the part that a message may bring down read a harmless one. Raises PartUnavailableError if it is down."""
+        await self.prepare([Batch(0, (Message.user("How are you?"),))])
 
     async def store(self, prepared: Prepared[Rows]) -> None:
         """Write what lives outside the SQLite file."""

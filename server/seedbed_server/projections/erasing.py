@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -79,10 +79,10 @@ class Erasing:
         applied = self._turns.cursors.applied.get(erasure.key, 0)
         near = {seq + step for seq in erasure.seqs for step in range(1, reach + 1)}
         alive = await self._source.by_seqs(erasure.key, sorted(s for s in near if s <= applied)) if near else {}
-        for seq in sorted(alive):
-            if self._indexable(alive[seq]):
-                batch = Batch(erasure.key, (alive[seq],), await self._before(erasure.key, seq - 1))
-                await self._isolation.apply(batch)
+        readable = [alive[seq] for seq in sorted(alive) if self._indexable(alive[seq])]
+        for run in _runs(readable, self._projection.batch_messages):
+            batch = Batch(erasure.key, run, await self._before(erasure.key, run[0].seq - 1))
+            await self._isolation.apply(batch)
 
     async def _before(self, key: int, after: int) -> tuple[Message, ...]:
         """The messages before the next one that its rows depend on."""
@@ -91,3 +91,15 @@ class Erasing:
             return ()
         found = await self._source.by_seqs(key, range(max(1, after - reach + 1), after + 1))
         return tuple(found[seq] for seq in sorted(found))
+
+
+def _runs(messages: Sequence[Message], most: int) -> Iterator[tuple[Message, ...]]:
+    """Neighbours together, at most so many: nothing stands between them that their rows might depend on."""
+    run: tuple[Message, ...] = ()
+    for message in messages:
+        if run and (len(run) == most or message.seq != run[-1].seq + 1):
+            yield run
+            run = ()
+        run += (message,)
+    if run:
+        yield run

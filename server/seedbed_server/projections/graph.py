@@ -56,6 +56,7 @@ class MemoryGraph:
         self.entities = Entities(identity)
         self.facts: dict[str, Fact] = {}
         self.applied_seq = 0
+        self.spoilt = False
         self._retractions = retractions
         self._clock = clock
         self._newest = 0.0
@@ -71,11 +72,12 @@ class MemoryGraph:
     def add(self, known: Known) -> bool:
         """Take in what was applied since. Only facts that the new claims may touch are worked out again.
 
-        False, and nothing is taken in, where it changes who is who: the graph must be made anew.
+        False where that changes who is who: the graph is ``spoilt``, and must be made anew.
         """
         known = self._beliefs.admit(known)
         self._names.add(known.mentions, known.claims)
         if self._names.evident() != self.identity.evident:
+            self.spoilt = True
             return False
         self.take(known)
         return True

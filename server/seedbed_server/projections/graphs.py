@@ -136,7 +136,7 @@ class Graphs:
     def _was_set_back(self, key: int, kept: _Kept, loaded: _Kept) -> bool:
         """Whether the rows were set back while they were loaded, and what was kept says all that may be said."""
         behind = loaded.graph.applied_seq < kept.graph.applied_seq and loaded.decided <= kept.decided
-        return behind and kept.erased == self._knowledge.erased(key)
+        return behind and kept.erased == self._knowledge.erased(key) and not kept.graph.spoilt
 
     async def _grown(self, key: int, kept: _Kept, decided: int) -> _Kept | None:
         """What is kept, brought up to date; None where that needs a new graph."""

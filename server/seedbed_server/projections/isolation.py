@@ -14,7 +14,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from seedbed.messages import Message
 from seedbed_server.errors import UnavailableError
 from seedbed_server.projections.contract import Backoff, Batch, Projection, StoreLostError
 from seedbed_server.projections.derived import Derived
@@ -83,10 +82,9 @@ class Isolation:
 
     async def _well(self) -> bool:
         """Whether the projection's part reads a harmless message, within some tries."""
-        probe = Batch(0, (Message.user("How are you?"),))
         for failures in range(1, PATIENCE + 1):
             try:
-                await self._projection.prepare([probe])
+                await self._projection.probe()
             except UnavailableError:
                 await asyncio.sleep(self._backoff.seconds(failures))
             else:

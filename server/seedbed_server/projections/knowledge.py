@@ -42,8 +42,17 @@ class Tagger(Protocol):
         """Names weights and rules."""
         ...
 
+    @property
+    def at_once(self) -> int:
+        """How many turns it reads in moments, or in the time of one."""
+        ...
+
     async def extract(self, turns: Sequence[Turn]) -> list[Extraction | None]:
         """Read turns; None for one that could not be read."""
+        ...
+
+    async def probe(self) -> None:
+        """Let the part that reads what nothing else could read something harmless. PartUnavailableError."""
         ...
 
 
@@ -79,7 +88,6 @@ class Knowledge(Projection[Reading]):
     ) WITHOUT ROWID;
     """
     reach = REACH
-    batch_messages = 32
 
     def __init__(self, derived: Derived, tagger: Tagger) -> None:
         self._derived = derived
@@ -92,6 +100,11 @@ class Knowledge(Projection[Reading]):
     def fingerprint(self) -> str:
         """The tagger's, and the version of the rules here."""
         return f"{self._tagger.fingerprint}/{RULES}"
+
+    @property
+    def batch_messages(self) -> int:
+        """As many as the tagger reads at once."""
+        return self._tagger.at_once
 
     def rewritten(self, key: int) -> int:
         """Grows whenever rows of the memory are erased or replaced: what was loaded before is out of date."""
@@ -113,6 +126,10 @@ class Knowledge(Projection[Reading]):
             reading.mentions.extend(mentions_of(key, message, extraction))
             reading.claims.extend(claims_of(key, message, extraction))
         return Prepared(reading, skipped)
+
+    async def probe(self) -> None:
+        """Ask the tagger, which knows what may go down over a message. Raises PartUnavailableError."""
+        await self._tagger.probe()
 
     def commit(self, db: sqlite3.Connection, prepared: Prepared[Reading]) -> None:
         """Replace the rows of the messages."""

@@ -60,6 +60,7 @@ class Projector:
         self._indexable = indexable
         self._backoff = backoff
         self._workers: list[Worker] = []
+        self._removed: Mapping[int, Mapping[str, int]] = {}  # receipts of the one that was removed last
         self._by_name: dict[str, Worker] = {}
         self._tasks: dict[Worker, list[asyncio.Task[None]]] = {}
         self._running = False
@@ -117,6 +118,7 @@ class Projector:
         yield
         # Not after a failure: what the store still holds, an erasure has not reached.
         self._workers.remove(worker)
+        self._removed = worker.receipts
         self._derived.on_reset.remove(worker.lost)
         self._progress()
 
@@ -172,8 +174,8 @@ class Projector:
         if not await self._until(lambda: self._have_erased(erasure_id), timeout):
             return None
         counts = Counter(dict.fromkeys(self._by_name, 0))
-        for worker in self._workers:
-            counts.update(worker.receipts.get(erasure_id, {}))
+        for receipts in (self._removed, *(worker.receipts for worker in self._workers)):
+            counts.update(receipts.get(erasure_id, {}))
         return dict(counts)
 
     async def catch_up(self, projection: Projection[Any]) -> None:

@@ -8,8 +8,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from itertools import combinations
 
+LONGEST = 40
 SHORTEST = 5
-"""Letters of the shortest word that may be a spelling of another: shorter ones are one letter from too many names."""
+"""Letters of the longest and the shortest name that may be another's spelling: shorter ones are like too many."""
 
 WORDS = 3
 CROWD = 8
@@ -75,9 +76,10 @@ class Spellings:
     def add(self, i: str, form: str) -> None:
         """Take in a name that has ``form``: it meets those that are the same without one letter of theirs.
 
-        A name with a number has no other spelling.
+        A name with a number has no other spelling, and one that is very long is no name: it would meet as many as it
+        has letters.
         """
-        if i in self._known or len(form) < SHORTEST or form.count(" ") >= WORDS or _DIGIT.search(form):
+        if i in self._known or not SHORTEST <= len(form) <= LONGEST or form.count(" ") >= WORDS or _DIGIT.search(form):
             return
         self._known.add(i)
         heard = " ".join(map(sound, form.split(" ")))

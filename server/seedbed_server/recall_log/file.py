@@ -22,6 +22,7 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 VERSION = 1
+BUSY = 5.0  # seconds that another process, which reads the file, may hold up an erasure
 SCHEMA = """
 BEGIN;
 CREATE TABLE entry (
@@ -159,12 +160,18 @@ class RecallFile:
         try:
             done = self._change(delete)
             with self._trouble():
-                self._connection().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+                self._truncate()
         except (sqlite3.Error, OSError) as error:
             log.warning("nothing can be erased from the recall log (%s): it is removed", type(error).__name__)
             self.remove()
             return None
         return done
+
+    def _truncate(self) -> None:
+        """Write the whole write-ahead log into the file, and empty it. OSError while another process reads what was."""
+        (busy, *_) = self._connection().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        if busy:
+            raise OSError
 
     def _change(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Run ``work`` in a transaction."""
@@ -204,7 +211,7 @@ class RecallFile:
         self.remove()
 
     def _opened(self) -> sqlite3.Connection:
-        db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
+        db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=BUSY)
         try:
             for setting in ("journal_mode=WAL", "synchronous=FULL", "secure_delete=ON", "cache_size=-512"):
                 db.execute(f"PRAGMA {setting}").fetchall()
