@@ -2,18 +2,22 @@
 
 import json
 import os
+import resource
 import shutil
 import sqlite3
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
+import chromadb
 import numpy as np
 import pytest
+from chromadb.api.models.Collection import Collection
+from chromadb.errors import InternalError
 
 from seedbed_server.errors import StorageFullError, StorageUnavailableError
 from seedbed_server.projections import chroma_worker, pools
-from seedbed_server.projections.chroma_worker import ChromaWorker
+from seedbed_server.projections.chroma_worker import LAYOUT, ChromaWorker, Stamp
 from seedbed_server.projections.pools import DamagedError
 
 
@@ -89,7 +93,7 @@ def test_folder_of_another_make_is_set_aside(folder: Folder, change: str) -> Non
     other: dict[str, dict[str, Any]] = {"fingerprint": {"fingerprint": "other"}, "dimensions": {"dimensions": 8}}
     worker = folder.open(**other.get(change, {}))
     assert worker.describe()["generation"] != generation
-    assert done(worker.ids(5)) == []
+    assert worker.count(5) == 0
     assert (folder.aside / "chroma.sqlite3").exists()
     folder.open(**other.get(change, {}))
     assert not folder.aside.exists()
@@ -156,7 +160,7 @@ def test_no_more_is_loaded_than_may_be(folder: Folder, monkeypatch: pytest.Monke
             order = [ids[key].index(one) for one in found["ids"]]
             assert sorted(order) == list(range(there, 70))
             assert found["vectors"].tobytes() == vectors[key][order].tobytes()
-            assert len(worker.query(key, vectors[key][-1], 100)["ids"]) == 70 - there
+            assert worker.count(key) == 70 - there
 
 
 def test_damage_found_while_running_begins_anew(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,3 +179,51 @@ def test_damage_found_while_running_begins_anew(folder: Folder, monkeypatch: pyt
         done(worker.fetch(9, ["9:1:0"]))
     assert DamagedError in worker.fatal
     assert folder.open().describe()["generation"] != generation
+
+
+def test_memory_is_dropped_in_portions(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each call deletes so many rows, and the last says that none is left; a neighbour keeps its own."""
+    monkeypatch.setattr(chroma_worker, "LISTED", 30)
+    worker = folder.open()
+    fill(worker, 1, 70)
+    fill(worker, 2, 5)
+    assert [done(worker.drop(1)) for _ in range(4)] == [30, 30, 10, 0]
+    assert (worker.count(1), worker.count(2)) == (0, 5)
+    assert done(worker.present(2, ["2:0:0", "2:4:0", "2:5:0"])) == 2
+
+
+@pytest.mark.parametrize("error", [OSError, MemoryError, KeyboardInterrupt])
+def test_what_is_no_damage_costs_no_row(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
+) -> None:
+    """An error that says nothing of the files ends the process, and the next one finds all rows."""
+    fill(folder.open(), 1, 60)
+    folder.close()
+
+    def fails(*_: Any, **__: Any) -> Any:
+        raise error
+
+    monkeypatch.setattr(Collection, "get", fails)
+    stamp = Stamp(chromadb.__version__, LAYOUT, "model", 16)
+    with pytest.raises(error):
+        chroma_worker._open(folder.path, stamp)
+    monkeypatch.undo()
+    assert folder.open().count(1) == 60
+
+
+def test_too_many_open_files_are_no_damage(folder: Folder) -> None:
+    """Chroma then says the same as of a damaged index."""
+    fill(folder.open(), 1, 60)
+    folder.close()
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    pool = pools.Pools(folder.path, 16)
+    with Path(os.devnull).open("rb") as file:
+        free = file.fileno()
+    resource.setrlimit(resource.RLIMIT_NOFILE, (free, limits[1]))
+    try:
+        with pytest.raises(InternalError):
+            pool.check()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    pool.close()
+    assert folder.open().count(1) == 60

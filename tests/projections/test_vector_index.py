@@ -74,8 +74,15 @@ def rows(key: int, count: int, seed: int = 0, dimensions: int = DIMENSIONS) -> t
     return [f"{key}:{seq}:0" for seq in range(1, count + 1)], vectors
 
 
+async def there(index: ChromaIndex, key: int, ids: list[str]) -> set[str]:
+    """Which of the ids have a row; the memory has no others."""
+    found = set(await index.fetch(key, ids))
+    assert await index.present(key, ids) == len(found) == await index.count(key)
+    return found
+
+
 async def test_rows(index: ChromaIndex) -> None:
-    """Rows come back to the bit, are replaced, deleted, searched, and stay in their memory."""
+    """Rows come back to the bit, are replaced, counted, deleted, and stay in their memory."""
     ids, vectors = rows(1, 700)
     await index.upsert(1, ids, vectors)
 
@@ -93,9 +100,7 @@ async def test_rows(index: ChromaIndex) -> None:
 
     assert await index.delete(1, [*ids[:600], "1:9999:0"]) == 600
     assert await index.delete(1, ids[:600]) == 0
-    assert set(await index.ids(1)) == set(ids[600:])
-    assert await index.fetch(1, ids[:600]) == {}
-    assert ids[0] not in dict(await index.query(1, other[0], 700))
+    assert await there(index, 1, ids) == set(ids[600:])
 
 
 async def test_memories_of_one_pool_are_apart(index: ChromaIndex) -> None:
@@ -104,10 +109,11 @@ async def test_memories_of_one_pool_are_apart(index: ChromaIndex) -> None:
     for key in (12, 13, 120):
         await index.upsert(key, rows(key, 3)[0], shared)
     for key in (12, 13, 120):
-        assert {id_.split(":")[0] for id_, _ in await index.query(key, shared[0], 100)} == {str(key)}
-        assert set(await index.ids(key)) == set(rows(key, 3)[0])
+        assert await there(index, key, rows(key, 3)[0]) == set(rows(key, 3)[0])
     with pytest.raises(ValueError, match="another memory"):
         await index.fetch(12, ["120:1:0"])
+    with pytest.raises(ValueError, match="another memory"):
+        await index.present(12, ["120:1:0"])
     with pytest.raises(ValueError, match="another memory"):
         await index.upsert(12, ["13:1:0"], shared[:1])
     with pytest.raises(ValueError, match="another memory"):
@@ -117,33 +123,13 @@ async def test_memories_of_one_pool_are_apart(index: ChromaIndex) -> None:
     assert [await index.count(key) for key in (12, 13, 120)] == [0, 3, 3]
 
 
-async def test_small_memory_beside_a_large_one_finds_its_rows(index: ChromaIndex) -> None:
-    """The wall stands before the top k: a big neighbour in the pool hides nothing; and drop takes it all."""
-    query = rows(7, 1, seed=9)[1][0]
-    near = np.repeat(query[None, :], 2200, axis=0)
-    await index.upsert(6, rows(6, 2200)[0], near)  # they share a collection
-    ids, vectors = rows(7, 5)
-    await index.upsert(7, ids, vectors)
-    found = await index.query(7, query, 3)
-    scores = vectors @ query
-    assert [id_ for id_, _ in found] == [ids[row] for row in np.argsort(-scores)[:3]]
-    assert np.allclose([score for _, score in found], np.sort(scores)[::-1][:3], atol=1e-6)
-    large = await index.query(6, query, 4)  # above the size that is compared row by row
-    assert len(large) == 4
-    assert all(id_.startswith("6:") and abs(score - 1) < 1e-5 for id_, score in large)
-    assert await index.drop(6) == 2200
-    assert await index.query(6, query, 4) == []
-
-
 async def test_nothing_is_an_answer(index: ChromaIndex) -> None:
-    """A memory without rows, k of 0, and no rows to write or delete: empty answers, no error."""
-    vector = rows(3, 1)[1][0]
-    assert (await index.query(3, vector, 5), await index.count(3), await index.drop(3)) == ([], 0, 0)
+    """A memory without rows, and no rows to write, look for or delete: empty answers, no error."""
+    assert (await index.count(3), await index.drop(3), await index.present(3, ["3:1:0"])) == (0, 0, 0)
     await index.upsert(3, [], np.empty((0, DIMENSIONS), np.float32))
     assert await index.delete(3, []) == 0
     await index.upsert(3, *rows(3, 1))
-    assert await index.query(3, vector, 0) == []
-    assert len(await index.query(3, vector, 100)) == 1
+    assert await index.present(3, []) == 0
     with pytest.raises(ValueError, match="do not fit"):
         await index.upsert(3, ["3:1:0"], np.ones((1, DIMENSIONS + 1), np.float32))
 
@@ -176,7 +162,7 @@ async def test_kept_over_kill_and_restart(backend: Chroma) -> None:
     assert await index.generation() == generation
     index = await backend.open()
     assert await index.generation() == generation
-    assert set(await index.ids(4)) == set(found)
+    assert await there(index, 4, ids) == set(found)
 
 
 @pytest.mark.slow

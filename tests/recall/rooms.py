@@ -72,21 +72,17 @@ class StandInIndex(VectorIndex):
     async def fetch(self, key: int, ids: Sequence[str]) -> Mapping[str, np.ndarray]:
         return {i: self.rows[key, i] for i in ids if (key, i) in self.rows}
 
-    async def query(self, key: int, vector: np.ndarray, k: int) -> list[tuple[str, float]]:
-        found = [(i, float(row @ vector)) for (owner, i), row in self.rows.items() if owner == key]
-        return sorted(found, key=lambda pair: -pair[1])[:k]
-
     async def delete(self, key: int, ids: Sequence[str]) -> int:
         return sum(self.rows.pop((key, i), None) is not None for i in ids)
 
     async def drop(self, key: int) -> int:
-        return await self.delete(key, await self.ids(key))
+        return await self.delete(key, [i for owner, i in self.rows if owner == key])
+
+    async def present(self, key: int, ids: Sequence[str]) -> int:
+        return len(await self.fetch(key, ids))
 
     async def count(self, key: int) -> int:
-        return len(await self.ids(key))
-
-    async def ids(self, key: int) -> list[str]:
-        return [i for owner, i in self.rows if owner == key]
+        return sum(owner == key for owner, _ in self.rows)
 
 
 class Room:

@@ -7,6 +7,7 @@ has on the disk, the log, the derived file and the rows of each index, stays.
 from __future__ import annotations
 
 import asyncio
+import shutil
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -22,6 +23,7 @@ from seedbed_server.errors import (
     ModelUnavailableError,
     PartUnavailableError,
     ReembedRunningError,
+    StorageUnavailableError,
 )
 from seedbed_server.log import Log, NewMemory
 from seedbed_server.models import weights
@@ -32,7 +34,7 @@ from seedbed_server.projections.contract import Backoff
 from seedbed_server.projections.derived import Derived
 from seedbed_server.projections.lexical import Lexical
 from seedbed_server.projections.projector import Projector
-from seedbed_server.projections.spaces import ServingEncoder, Space, keep_only
+from seedbed_server.projections.spaces import ServingEncoder, Space, _delete_files, keep_only
 from seedbed_server.projections.vectors import Vectors
 from seedbed_server.projections.verifying import Verification
 from seedbed_server.recall import HotMemories, Lens, QueryVectors, Recall, Search, reembedding
@@ -122,6 +124,7 @@ class Server:
         self.models: Sequence[Model] = [_model(name) for name in (OLD, NEW, OTHER, TAGGER)]
         self.broken: set[str] = set()
         self.gated: set[str] = set()
+        self.stuck = False  # what another model has left cannot be deleted
 
     async def open(self) -> None:
         self.log = await Log.open(f"sqlite:///{self.folder / 'log.db'}")
@@ -168,6 +171,8 @@ class Server:
         return Lens(hot, QueryVectors(space.encoder))
 
     async def keep_only(self, spaces: Sequence[Space]) -> None:
+        if self.stuck:
+            raise StorageUnavailableError
         await keep_only(self.derived, self.folder / "derived", spaces)
         kept = {space.encoder.name for space in spaces}
         for name in self.indices.keys() - kept:
@@ -534,3 +539,95 @@ async def test_a_wanted_model_that_nobody_knows_any_more_is_reported(server: Ser
     assert await again.part() is None
     await again.abandon()
     await server.open()
+
+
+async def test_status_while_the_change_is_given_up(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Status that waits for the log while the change goes away is an answer, not an error."""
+    server.gated = {NEW}
+    await server.change.begin(NEW)
+    asked, release = asyncio.Event(), asyncio.Event()
+    heads = server.log.heads
+
+    async def slowly() -> Any:
+        asked.set()
+        await release.wait()
+        return await heads()
+
+    monkeypatch.setattr(server.log, "heads", slowly)
+    status = asyncio.create_task(server.part())
+    await asked.wait()
+    await server.change.give_up(NEW)
+    release.set()
+    assert (await status or "").startswith("starting new: making vectors")
+    assert await server.part() is None
+
+
+@pytest.mark.parametrize("which", ["the old", "given up"])
+async def test_an_erasure_waits_for_a_space_that_cannot_be_deleted(server: Server, which: str) -> None:
+    """While the deletion fails it is tried again, and nobody is told that an erasure is done."""
+    server.stuck = True
+    if which == "given up":
+        server.gated = {NEW}
+    await server.change.begin(NEW)
+    giving_up = asyncio.create_task(server.change.give_up(NEW)) if which == "given up" else None
+    await until(server.part, lambda said: said == "starting new: removing vectors")
+    first = (await server.log.read(1, limit=1))[0].id
+    erasure = await server.log.forget("default", "maya", [first])
+    assert erasure is not None
+    assert await server.projector.wait_erased(erasure.id, timeout=0.2) is None
+    assert await server.part() == "starting new: removing vectors"
+    with pytest.raises(ReembedRunningError):
+        await server.change.begin(OTHER)
+    server.stuck = False
+    await server.changed()
+    if giving_up is not None:
+        await giving_up
+    assert await server.projector.wait_erased(erasure.id) is not None
+    assert server.indices[NEW if giving_up else OLD].rows == {}
+
+
+async def test_an_erasure_waits_for_what_an_earlier_server_left(server: Server) -> None:
+    """What cannot be deleted at the start is deleted later, and until then no erasure is reported as done."""
+    again = await reopened(server)
+    again.indices[OTHER] = OtherIndex()
+    again.indices[OTHER].rows[1, "1:1:0"] = np.zeros(16, np.float32)
+    again.stuck = True
+    await again.open()
+    first = (await again.log.read(1, limit=1))[0].id
+    erasure = await again.log.forget("default", "maya", [first])
+    assert erasure is not None
+    assert await again.projector.wait_erased(erasure.id, timeout=0.2) is None
+    again.stuck = False
+    assert await again.projector.wait_erased(erasure.id) is not None
+    assert again.indices[OTHER].rows == {}
+    await again.abandon()
+    await server.open()
+
+
+async def test_a_change_begun_before_the_start_is_not_begun_twice(server: Server) -> None:
+    """The port is open before the change is taken up: two of them would end in deleting the vectors that serve."""
+    server.gated = {NEW}
+    await server.change.begin(NEW)
+    begun = server.change._task
+    await server.change.start()
+    assert server.change._task is begun
+    server.encoder(NEW).gate.set()
+    await server.changed()
+    assert await server.rows(NEW) == {1: ["1:1:0", "1:2:0", "1:4:0"], 2: ["2:1:0", "2:2:0"]}
+
+
+def test_a_folder_that_cannot_be_deleted_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The others are deleted all the same, and the caller learns that one is left."""
+    for name in ("kept", "one", "two"):
+        (tmp_path / f"chroma-{name}").mkdir()
+    rmtree = shutil.rmtree
+
+    def fails(path: Path) -> None:
+        if path.name.endswith("one"):
+            raise PermissionError
+        rmtree(path)
+
+    monkeypatch.setattr(shutil, "rmtree", fails)
+    with pytest.raises(StorageUnavailableError):
+        _delete_files(tmp_path, ["kept"])
+    assert {path.name for path in tmp_path.iterdir()} == {"chroma-kept", "chroma-one"}

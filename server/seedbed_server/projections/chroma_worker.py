@@ -1,9 +1,8 @@
 """Embedded Chroma in its child process: rows of vectors under ids, and nothing else.
 
 Rows of several memories share a collection (see ``pools``). Every row says whose
-it is (``k``), and is never looked for without that. Chroma's index answers only
-for large memories; a small one is compared row by row, which is quicker and
-misses nothing.
+it is (``k``), and is never looked for without that. Nothing is searched for
+here: vectors are kept, and a search compares those that recall has loaded.
 
 The folder is stamped with what made it. When the stamp is another's, or Chroma
 cannot read what is there, the folder is set aside and a new one begun; its
@@ -34,7 +33,7 @@ from chromadb.api.models.Collection import Collection
 from chromadb.errors import InternalError
 
 from seedbed_server.errors import StorageFullError, StorageUnavailableError
-from seedbed_server.projections.pools import DamagedError, Pools
+from seedbed_server.projections.pools import DamagedError, Pools, is_damage
 
 log = logging.getLogger(__name__)
 
@@ -42,8 +41,8 @@ WRITE = 100
 """Rows written in one step: some 50 ms, which is what a query may have to wait."""
 READ = 500
 """Ids in one call of Chroma: it degrades with more, and fails with many."""
-EXACT = 2_000
-"""Rows of a memory up to which a query compares every one of them."""
+LISTED = 20_000
+"""Ids of a memory that are listed at a time when it is dropped: each listing goes through all of its rows."""
 LOCK_PATIENCE = 30.0
 """Seconds to wait for the folder: a process that was told to end may still hold it."""
 
@@ -109,17 +108,6 @@ class ChromaWorker:
             yield
         return {"ids": found, "vectors": np.concatenate([self._matrix([]), *vectors])}
 
-    def query(self, key: int, vector: np.ndarray, k: int) -> dict[str, Any]:
-        """The memory's ``k`` nearest rows and their dot products with ``vector``, best first."""
-        if k < 1 or (pool := self._pool(key)) is None:
-            return {"ids": [], "scores": np.empty(0, np.float32)}
-        rows = pool.get(where={"k": key}, include=["embeddings"], limit=EXACT + 1)
-        if len(rows["ids"]) > EXACT:
-            return _query_index(pool, key, vector, k)
-        scores = self._matrix(rows["embeddings"]) @ vector
-        best = np.argsort(-scores, kind="stable")[:k]
-        return {"ids": [rows["ids"][row] for row in best], "scores": scores[best]}
-
     def delete(self, key: int, ids: Sequence[str]) -> Generator[None, None, int]:
         """Delete rows; returns how many of them were there."""
         deleted = 0
@@ -134,21 +122,27 @@ class ChromaWorker:
         return deleted
 
     def drop(self, key: int) -> Generator[None, None, int]:
-        """Delete all rows of a memory; returns how many there were."""
-        ids = yield from self.ids(key)
+        """Delete at most LISTED rows of a memory; returns how many there were: with 0, none is left."""
+        pool = self._pool(key)
+        ids = [] if pool is None else pool.get(where={"k": key}, include=[], limit=LISTED)["ids"]
+        yield
         deleted = yield from self.delete(key, ids)
         return deleted
 
-    def ids(self, key: int) -> Generator[None, None, list[str]]:
-        """The ids of all rows of a memory, in no order."""
-        found: list[str] = []
-        while (pool := self._pool(key)) is not None:
-            page = pool.get(where={"k": key}, include=[], limit=READ, offset=len(found))["ids"]
-            found += page
-            yield
-            if len(page) < READ:
+    def present(self, key: int, ids: Sequence[str]) -> Generator[None, None, int]:
+        """How many of these ids have a row."""
+        found = 0
+        for part in _parts(ids):
+            if (pool := self._pool(key)) is None:
                 break
+            found += len(pool.get(ids=part, include=[])["ids"])
+            yield
         return found
+
+    def count(self, key: int) -> int:
+        """How many rows a memory has: some 5 µs each, in one step."""
+        pool = self._pool(key)
+        return 0 if pool is None else len(pool.get(where={"k": key}, include=[])["ids"])
 
     def _pool(self, key: int) -> Collection | None:
         with self._noted():
@@ -170,12 +164,6 @@ class ChromaWorker:
         """Chroma hangs for ever once the disk is full; so it never gets that far."""
         if shutil.disk_usage(self._folder.parent).free < self._floor:
             raise StorageFullError
-
-
-def _query_index(pool: Collection, key: int, vector: np.ndarray, k: int) -> dict[str, Any]:
-    found = pool.query(query_embeddings=vector[None, :], n_results=k, where={"k": key}, include=["distances"])
-    distances = found["distances"] or [[]]
-    return {"ids": found["ids"][0], "scores": 1 - np.asarray(distances[0], np.float32)}
 
 
 def _parts(ids: Sequence[str]) -> Iterator[list[str]]:
@@ -212,7 +200,9 @@ def _open(folder: Path, stamp: Stamp) -> tuple[str, Pools]:
         try:
             pools = Pools(folder, stamp.dimensions)
             pools.check()
-        except BaseException as error:  # noqa: BLE001 - a panic inside Chroma is no Exception
+        except BaseException as error:  # a panic inside Chroma is no Exception
+            if not is_damage(error):
+                raise
             log.warning("vector index cannot be read (%s): set aside", type(error).__name__)
             _set_aside(folder, aside)
             raise StorageUnavailableError from None
@@ -235,7 +225,7 @@ def _generation(folder: Path, stamp: Stamp) -> str:
     try:
         written = json.loads((folder / _STAMP).read_text(encoding="utf-8"))
         generation = str(written.pop("generation"))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (FileNotFoundError, ValueError, KeyError, TypeError, AttributeError):
         return ""
     return generation if written == asdict(stamp) and not (folder / _DAMAGED).exists() else ""
 

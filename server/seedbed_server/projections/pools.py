@@ -13,14 +13,16 @@ from __future__ import annotations
 import ctypes
 import gc
 import logging
+import os
 import resource
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
 import chromadb
 from chromadb.api.models.Collection import Collection
 from chromadb.config import Settings
+from chromadb.errors import InternalError
 
 log = logging.getLogger(__name__)
 
@@ -34,6 +36,7 @@ at every load, and costs as much as loading ten that are there."""
 
 _COLLECTION_BYTES = 3 * 2**20  # of one that is loaded, without its rows
 _ROW_BYTES = 500  # beside the vector: links of the graph, and the id in three tables
+_FILES_AT_ONCE = 16  # more than Chroma opens for one collection
 _FILES = 4_096  # Chroma keeps a fifth as many collections: far more than ever fit LOADED
 
 
@@ -118,15 +121,39 @@ def _check(pool: Collection) -> None:
     """Count the rows, read one, and search for it.
 
     Whether it is found is not asked: the index is approximate, and a miss must
-    not cost all rows. What is damaged fails.
+    not cost all rows. What is damaged fails with DamagedError; other errors pass.
     """
     try:
         sample = pool.get(limit=1, include=["embeddings"])
         if pool.count() > 0:
             pool.query(query_embeddings=sample["embeddings"], n_results=1, include=["distances"])
-    except BaseException as error:  # noqa: BLE001 - a panic inside Chroma is no Exception
+    except BaseException as error:  # a panic inside Chroma is no Exception
+        if not is_damage(error):
+            raise
         log.warning("a collection of vectors cannot be read: %s", type(error).__name__)
         raise DamagedError from None
+
+
+def is_damage(error: BaseException) -> bool:
+    """Whether an error says that files cannot be read for what is in them.
+
+    Chroma raises the same when it cannot open them because too many files are
+    open; so it is looked whether that is the case.
+    """
+    if isinstance(error, DamagedError):
+        return True
+    of_chroma = isinstance(error, InternalError) or type(error).__name__ == "PanicException"
+    return of_chroma and _can_open_files()
+
+
+def _can_open_files() -> bool:
+    with ExitStack() as stack:
+        try:
+            for _ in range(_FILES_AT_ONCE):
+                stack.enter_context(Path(os.devnull).open("rb"))
+        except OSError:
+            return False
+    return True
 
 
 def _client(folder: Path) -> Any:

@@ -64,6 +64,7 @@ class Projector:
         self._by_name: dict[str, Worker] = {}
         self._tasks: dict[Worker, list[asyncio.Task[None]]] = {}
         self._running = False
+        self._deleting = False
         self._moved = asyncio.Event()
         for projection in projections:
             self.add(projection)
@@ -110,17 +111,24 @@ class Projector:
     async def removing(self, projection: Projection[Any]) -> AsyncIterator[None]:
         """Stop a projection, and forget it when the block ends, in which its store is to be deleted.
 
-        Until then it counts among those that an erasure has not reached.
+        Until then, and when the block fails, it counts among those that an erasure has not reached.
         """
         worker = self._of(projection)
         await self._halt(worker)
-        try:
-            yield
-        finally:
-            self._workers.remove(worker)
-            self._removed = worker.receipts
-            self._derived.on_reset.remove(worker.lost)
-            self._progress()
+        yield
+        # Not after a failure: what the store still holds, an erasure has not reached.
+        self._workers.remove(worker)
+        self._removed = worker.receipts
+        self._derived.on_reset.remove(worker.lost)
+        self._progress()
+
+    @asynccontextmanager
+    async def deleting(self) -> AsyncIterator[None]:
+        """No erasure counts as carried out until the block has ended, in which a store nobody follows is deleted."""
+        self._deleting = True
+        yield
+        self._deleting = False
+        self._progress()
 
     def changed(self, key: int) -> None:
         """The memory's log has changed; belongs in ``Log.on_change``."""
@@ -163,7 +171,7 @@ class Projector:
 
         Counts of an erasure that was carried out before a restart are gone: 0.
         """
-        if not await self._until(lambda: all(w.cursors.erasure_id >= erasure_id for w in self._workers), timeout):
+        if not await self._until(lambda: self._have_erased(erasure_id), timeout):
             return None
         counts = Counter(dict.fromkeys(self._by_name, 0))
         for receipts in (self._removed, *(worker.receipts for worker in self._workers)):
@@ -210,6 +218,9 @@ class Projector:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _have_erased(self, erasure_id: int) -> bool:
+        return not self._deleting and all(w.cursors.erasure_id >= erasure_id for w in self._workers)
 
     def _named(self, names: Collection[str]) -> list[Worker]:
         return list({id(w): w for name, w in self._by_name.items() if not names or name in names}.values())

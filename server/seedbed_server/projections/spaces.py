@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
+from seedbed_server.errors import StorageUnavailableError
 from seedbed_server.models.contract import Passage
 from seedbed_server.models.encoder import Encoder
 from seedbed_server.projections.derived import Derived
@@ -87,8 +88,8 @@ def make_space(derived: Derived, directory: Path, encoder: Encoder, *, floor: in
 async def keep_only(derived: Derived, directory: Path, spaces: Sequence[Space]) -> None:
     """Delete what other spaces have left in ``directory`` and in the derived file. They must not be running.
 
-    Raises PartUnavailableError when the file cannot be used; a folder that
-    cannot be deleted is told to the log, and deleted another time.
+    Raises PartUnavailableError when the file cannot be used, and
+    StorageUnavailableError when a folder cannot be deleted. Can be repeated.
     """
     kept = [space.vectors.space for space in spaces]
     await asyncio.to_thread(_delete_files, directory, kept)
@@ -98,7 +99,8 @@ async def keep_only(derived: Derived, directory: Path, spaces: Sequence[Space]) 
 
 
 def _delete_files(directory: Path, kept: Sequence[str]) -> None:
-    """Delete the folders of other spaces, those set aside, and their locks."""
+    """Delete the folders of other spaces, those set aside, and their locks: all that can be, whatever one fails at."""
+    failed = False
     for path in directory.glob(f"{_FOLDER}*"):
         if path.stem.removeprefix(f"{_FOLDER}-") in kept:
             continue
@@ -109,6 +111,9 @@ def _delete_files(directory: Path, kept: Sequence[str]) -> None:
                 path.unlink()
         except OSError as error:
             log.warning("vectors of another model could not be deleted: %s", type(error).__name__)
+            failed = True
+    if failed:
+        raise StorageUnavailableError
 
 
 def _delete_rows(db: sqlite3.Connection, kept: Sequence[str]) -> bool:

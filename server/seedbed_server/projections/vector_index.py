@@ -1,5 +1,7 @@
 """Where vectors are kept: the port, and the one that keeps them in embedded Chroma.
 
+It is a store, and not searched: recall loads a memory's vectors, and compares all of them.
+
 A row is a vector under an id, ``"<key>:<seq>:<chunk>"``, of the memory ``key``.
 No text and nothing of a user's enters; what a row means is known from its id. All
 calls can be repeated: when one fails, whether it was done is not known.
@@ -45,10 +47,6 @@ class VectorIndex(Protocol):
         """The vectors of those ids that are there, to the bit."""
         ...
 
-    async def query(self, key: int, vector: np.ndarray, k: int) -> list[tuple[str, float]]:
-        """The memory's ``k`` nearest rows with their dot products, best first."""
-        ...
-
     async def delete(self, key: int, ids: Sequence[str]) -> int:
         """Delete rows; returns how many of them were there."""
         ...
@@ -57,12 +55,12 @@ class VectorIndex(Protocol):
         """Delete all rows of a memory; returns how many there were."""
         ...
 
-    async def count(self, key: int) -> int:
-        """How many rows a memory has."""
+    async def present(self, key: int, ids: Sequence[str]) -> int:
+        """How many of these ids have a row."""
         ...
 
-    async def ids(self, key: int) -> list[str]:
-        """The ids of all rows of a memory, in no order."""
+    async def count(self, key: int) -> int:
+        """How many rows a memory has."""
         ...
 
 
@@ -113,12 +111,6 @@ class ChromaIndex:
             found.update(zip(rows["ids"], rows["vectors"], strict=True))
         return found
 
-    async def query(self, key: int, vector: np.ndarray, k: int) -> list[tuple[str, float]]:
-        """The memory's ``k`` nearest rows with their dot products, best first."""
-        payload = {"key": key, "vector": vector.astype(np.float32, copy=False), "k": k}
-        rows = await self.child.call("query", payload, priority=Priority.URGENT, timeout=READ_TIMEOUT)
-        return list(zip(rows["ids"], rows["scores"].tolist(), strict=True))
-
     async def delete(self, key: int, ids: Sequence[str]) -> int:
         """Delete rows; returns how many of them were there."""
         _refuse_foreign(key, ids)
@@ -129,15 +121,22 @@ class ChromaIndex:
 
     async def drop(self, key: int) -> int:
         """Delete all rows of a memory; returns how many there were."""
-        return int(await self.child.call("drop", {"key": key}, timeout=WRITE_TIMEOUT))
+        dropped = 0
+        while part := int(await self.child.call("drop", {"key": key}, timeout=WRITE_TIMEOUT)):
+            dropped += part
+        return dropped
+
+    async def present(self, key: int, ids: Sequence[str]) -> int:
+        """How many of these ids have a row."""
+        _refuse_foreign(key, ids)
+        found = 0
+        for part in _slices(len(ids)):
+            found += await self.child.call("present", {"key": key, "ids": list(ids[part])}, timeout=READ_TIMEOUT)
+        return found
 
     async def count(self, key: int) -> int:
         """How many rows a memory has."""
-        return len(await self.ids(key))
-
-    async def ids(self, key: int) -> list[str]:
-        """The ids of all rows of a memory, in no order."""
-        return list(await self.child.call("ids", {"key": key}, timeout=READ_TIMEOUT))
+        return int(await self.child.call("count", {"key": key}, timeout=READ_TIMEOUT))
 
 
 def _slices(count: int) -> Iterator[slice]:

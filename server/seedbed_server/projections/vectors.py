@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -28,6 +29,7 @@ from seedbed_server.projections.vector_index import VectorIndex
 LAYOUT = "rows-1"  # version of header, ids and kinds of rows; another one encodes anew
 MOST_SEQ = 2**63 - 1
 SINGLE = ""  # the kind of row that holds a message on its own
+_PAGE = 1_000  # notes that are compared with the index at a time
 CURSOR = "vectors/"  # before the space: the names of cursors, and of what the file notes of an index
 
 
@@ -58,6 +60,15 @@ class Row(NamedTuple):
     vectors: np.ndarray
 
 
+class Note(NamedTuple):
+    """What the file says of one message's rows; ``stored`` is 0 until they are in the index."""
+
+    seq: int
+    kind: str
+    chunks: int
+    stored: int
+
+
 @dataclass(frozen=True, slots=True)
 class Loaded:
     """The vectors of a memory's messages.
@@ -73,9 +84,9 @@ class Loaded:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What is held of a memory: the ``seqs`` noted as stored, and how many rows the index lacks, or has beyond them."""
+    """What is held of a memory: the ``seqs`` noted as stored, and how many rows the index lacks, or has too many."""
 
-    seqs: frozenset[int]
+    seqs: AbstractSet[int]
     missing: int
     surplus: int
 
@@ -189,17 +200,34 @@ class Vectors(Projection[list[Row]]):
         return Loaded(np.array(seqs, np.int64), np.array(offsets, np.int64), matrix)
 
     async def held(self, key: int, upto_seq: int) -> Held:
-        """Compare what is noted of a memory's messages up to a seq with the rows of the index."""
-        known = [row for row in await self._counts(key, 0, stored_only=True) if row[0] <= upto_seq]
-        noted = {i for seq, kind, chunks in known for i in row_ids(key, seq, kind, chunks)}
-        there = {i for i in await self._index.ids(key) if int(i.split(":")[1]) <= upto_seq}
-        return Held(frozenset(seq for seq, _, _ in known), len(noted - there), len(there - noted))
+        """Compare what is noted of a memory with the rows of the index; ``seqs`` and ``missing`` end at a seq.
+
+        Rows that come while they are counted can hide as many that are too many.
+        """
+        rows = await self._index.count(key)
+        last = await self._derived.read(lambda db: _last(db, self.space, key))
+        seqs: set[int] = set()
+        missing = noted = 0
+        after = (0, SINGLE)
+        while notes := await self._noted(key, after, last):
+            stored = [note for note in notes if note.stored and note.seq <= upto_seq]
+            others = [note for note in notes if not (note.stored and note.seq <= upto_seq)]
+            due = _ids(key, stored)
+            there = await self._index.present(key, due)
+            missing += len(due) - there
+            noted += there + await self._index.present(key, _ids(key, others))
+            seqs.update(note.seq for note in stored)
+            after = notes[-1].seq, notes[-1].kind
+        return Held(seqs, missing, max(0, rows - noted))
 
     async def matrix(self, key: int, seq: int, chunks: int) -> np.ndarray:
         """Return the vectors of a message's first chunks, as many as are there, (chunks, dimensions)."""
         found = await self._index.fetch(key, row_ids(key, seq, SINGLE, chunks))
         rows = [found[i] for i in row_ids(key, seq, SINGLE, chunks) if i in found]
         return np.stack(rows) if rows else np.empty((0, self._encoder.dimensions), np.float32)
+
+    async def _noted(self, key: int, after: tuple[int, str], last: int) -> list[Note]:
+        return await self._derived.read(lambda db: _notes(db, self.space, key, after, last))
 
     async def _counts(
         self, key: int, after_seq: int, upto_seq: int = MOST_SEQ, *, stored_only: bool
@@ -247,6 +275,25 @@ def _chunks(db: sqlite3.Connection, places: Sequence[tuple[str, int, int]]) -> l
     """Key, seq, kind and number of chunks of all rows of these messages, each given by space, key and seq."""
     query = "SELECT key, seq, kind, chunks FROM vectors WHERE space = ? AND key = ? AND seq = ?"
     return [row for place in places for row in db.execute(query, place)]
+
+
+def _last(db: sqlite3.Connection, space: str, key: int) -> int:
+    """The last seq that anything is noted of."""
+    query = "SELECT max(seq) FROM vectors WHERE space = ? AND key = ?"
+    return int(db.execute(query, (space, key)).fetchone()[0] or 0)
+
+
+def _notes(db: sqlite3.Connection, space: str, key: int, after: tuple[int, str], last: int) -> list[Note]:
+    """A page of what is noted of a memory, by seq and kind, up to a seq."""
+    query = (
+        "SELECT seq, kind, chunks, stored FROM vectors"
+        " WHERE space = ? AND key = ? AND (seq, kind) > (?, ?) AND seq <= ? ORDER BY seq, kind LIMIT ?"
+    )
+    return [Note(*row) for row in db.execute(query, (space, key, *after, last, _PAGE))]
+
+
+def _ids(key: int, notes: Iterable[Note]) -> list[str]:
+    return [i for note in notes for i in row_ids(key, note.seq, note.kind, note.chunks)]
 
 
 def _belongs(db: sqlite3.Connection, name: str, generation: str) -> bool:

@@ -56,9 +56,10 @@ class Verification:
             erased, upto = cursors.erasure_id, cursors.applied.get(key, 0)
             expected = await self._expected(key, upto)
             held = await self.space.vectors.held(key, upto)
-            fault = _difference(expected, held, cursors.skipped.get(key, 0))
+            # In a thread: of a large memory it takes long.
+            fault = await asyncio.to_thread(_difference, expected, held, cursors.skipped.get(key, 0))
             if not fault:
-                self._take(key, held)
+                await asyncio.to_thread(self._take, key, held)
                 return ""
             now = self.cursors()
             unmoved = now.erasure_id == erased and now.applied.get(key, 0) >= upto

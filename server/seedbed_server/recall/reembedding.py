@@ -23,7 +23,6 @@ from seedbed_server.errors import (
     InvalidFieldError,
     ModelNotFoundError,
     ModelUnavailableError,
-    PartUnavailableError,
     ReembedRunningError,
     UnavailableError,
 )
@@ -45,7 +44,7 @@ IN_USE, WANTED = "encoder", "encoder.wanted"
 ATTEMPTS = 3
 """How often the vectors are made before the change stands still: what differs then would differ for ever."""
 
-_MAKING, _VERIFYING, _REMOVING = "making vectors", "verifying", "removing the vectors before"
+_MAKING, _VERIFYING, _REMOVING = "making vectors", "verifying", "removing vectors"
 _AGAIN = 1.0  # seconds after something was not available
 
 
@@ -88,6 +87,7 @@ class Reembedding:
         self._phase = ""
         self._stands = ""  # why it does not go on by itself
         self._task: asyncio.Task[None] | None = None
+        self._sweeping: asyncio.Task[None] | None = None
         self._deciding = asyncio.Lock()
 
     # The server's life.
@@ -105,20 +105,23 @@ class Reembedding:
             self._add(model)
         elif wanted and model is None:
             self._wanted, self._stands = wanted, "no manifest names this model"
-        await self._sweep()
+        if not await self._swept():
+            self._sweeping = asyncio.create_task(self._sweep_later(), name="sweep")
 
     async def start(self) -> None:
         """Start the processes, and go on with what was taken up. The projector has to run."""
-        await self._serving.start()
-        if self._coming is not None:
-            await self._go_on(self._coming)
+        async with self._deciding:
+            await self._serving.start()
+            # The port is open already: a caller may have begun what would be begun here a second time.
+            if self._coming is not None and self._task is None:
+                await self._go_on(self._coming)
 
     async def halt(self) -> None:
         """Stop where it is; before the projector stops."""
-        task, self._task = self._task, None
-        if task is not None:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+        await self._halt_change()
+        if self._sweeping is not None:
+            self._sweeping.cancel()
+            await asyncio.gather(self._sweeping, return_exceptions=True)
 
     async def stop(self) -> None:
         """End the processes."""
@@ -169,6 +172,8 @@ class Reembedding:
                 raise ReembedRunningError
             if self.in_use == model.name:
                 return 0
+            if self._phase == _REMOVING:  # it was given up
+                raise ReembedRunningError
             if not self._wanted or self._stands:
                 # Their hashes are the encoder's business: it takes a while, and status tells.
                 if not await asyncio.to_thread(weights.is_complete, self._weights_dir, model):
@@ -183,12 +188,11 @@ class Reembedding:
             if name != self._wanted or self._phase == _REMOVING:
                 return
             await self._log.set({WANTED: ""})
-            await self.halt()
-            coming, self._coming = self._coming, None
-            if coming is not None:
-                await self._remove(coming)
-            self._wanted = self._stands = self._phase = ""
+            await self._halt_change()
+            self._phase, self._stands = _REMOVING, ""
+            removal = self._task = asyncio.create_task(self._removed(), name="reembed")
             log.info("the change of the model is given up")
+        await asyncio.wait([removal])
 
     def _known(self, name: str) -> Model | None:
         return next((model for model in self.models if model.name == name), None)
@@ -220,8 +224,24 @@ class Reembedding:
                 await self._projector.begin_again(space.vectors)
             self._stands = f"not verified: {fault}"
         except Exception as error:  # noqa: BLE001 - nobody waits for this task: what ends it is told by status
-            log.error("the change of the model stands still: %s", type(error).__name__)  # noqa: TRY400 - not its text
-            self._stands = f"failed: {type(error).__name__}"
+            self._failed(error)
+
+    async def _removed(self) -> None:
+        """The removal alone, after the change was given up."""
+        try:
+            await self._remove()
+        except Exception as error:  # noqa: BLE001 - as above
+            self._failed(error)
+
+    def _failed(self, error: Exception) -> None:
+        log.error("the change of the model stands still: %s", type(error).__name__)
+        self._stands = f"failed: {type(error).__name__}"
+
+    async def _halt_change(self) -> None:
+        task, self._task = self._task, None
+        if task is not None:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
 
     async def _made(self, space: Space) -> str:
         """Wait until the space has caught up with the log, and verify it; says what is wrong, or nothing."""
@@ -243,11 +263,7 @@ class Reembedding:
         """Commit, swap, and remove what served before."""
         lens = await self._commit(space)
         await lens.idle()
-        old = self._coming
-        assert old is not None
-        await self._remove(old)
-        self._coming = None
-        self._wanted = self._phase = ""
+        await self._remove()
         log.info("the model is %s now", self.in_use)
 
     async def _commit(self, space: Space) -> Lens:
@@ -271,26 +287,46 @@ class Reembedding:
         self._phase = _REMOVING
         return lens
 
-    async def _remove(self, space: Space) -> None:
-        """Delete a space; until that is done, an erasure is not reported as done."""
-        async with self._projector.removing(space.vectors):
-            await space.stop()
-            await self._sweep(without=space)
+    async def _remove(self) -> None:
+        """Delete the space that does not serve; until that is done, an erasure is not reported as done."""
+        space = self._coming
+        if space is not None:
+            async with self._projector.removing(space.vectors):
+                await space.stop()
+                while True:
+                    if await self._swept(without=space):
+                        break
+                    await asyncio.sleep(_AGAIN)
+        self._coming = None
+        self._wanted = self._stands = self._phase = ""
 
-    async def _sweep(self, without: Space | None = None) -> None:
+    async def _sweep_later(self) -> None:
+        """Delete what could not be deleted when the server started; an erasure waits for that as well."""
+        async with self._projector.deleting():
+            while True:
+                await asyncio.sleep(_AGAIN)
+                async with self._deciding:  # no space may be added meanwhile: it would be deleted
+                    if await self._swept():
+                        return
+
+    async def _swept(self, without: Space | None = None) -> bool:
+        """Try to delete what all other spaces have left; says whether it is done."""
         spaces = [space for space in (self._serving, self._coming) if space is not None and space is not without]
         try:
             await self._keep_only(spaces)
-        except PartUnavailableError:
-            log.warning("what another model has left could not be deleted; the next start does it")
+        except UnavailableError as error:
+            log.warning("what another model has left cannot be deleted: %s", type(error).__name__)
+            return False
+        return True
 
     async def _progress(self) -> PartState:
         """How far the change is, and what it waits for."""
-        if self._coming is None or self._stands:
-            return PartState(REEMBED, "down", 0, f"{self._wanted}: {self._stands}")
-        if self._phase == _REMOVING:
+        coming = self._coming
+        if self._phase == _REMOVING and not self._stands:
             return PartState(REEMBED, "starting", 0, f"{self._wanted}: {_REMOVING}")
-        vectors = self._coming.vectors
-        waits_for = self._projector.state(vectors).waiting_for
-        heads = await self._log.heads()
-        return progress_part(self._coming, self._phase, self._projector.cursors(vectors), heads, waits_for)
+        if coming is None or self._stands:
+            return PartState(REEMBED, "down", 0, f"{self._wanted}: {self._stands}")
+        # All that is asked of the projector comes before the wait: the change may be given up meanwhile.
+        phase, cursors = self._phase, self._projector.cursors(coming.vectors)
+        waits_for = self._projector.state(coming.vectors).waiting_for
+        return progress_part(coming, phase, cursors, await self._log.heads(), waits_for)
