@@ -189,6 +189,15 @@ class Server:
         for head in await self.log.heads():
             assert await self.projector.wait_applied(head.key, head.last_seq, timeout=20)
 
+    async def at_rest(self) -> None:
+        """Also the vectors are compared with their index: before, no search may use them."""
+        await self.settled()
+
+        async def states() -> set[str]:
+            return {state.state for state in self.projector.status()}
+
+        await until(states, lambda found: found == {"idle"})
+
     async def found(self, memory: str, query: str = FIGS) -> list[tuple[str, float]]:
         record = await self.log.get("default", memory)
         ranking = await self.recall.search(record, Search(query, 50))
@@ -395,7 +404,7 @@ async def test_a_kill_at_any_moment_is_made_good(server: Server, tmp_path: Path,
     monkeypatch.undo()
     again = await reopened(server)
     await again.open()
-    await again.settled()
+    await again.at_rest()
     if moment != "committed":
         assert await again.found("maya") == before
         assert (await again.part() or "").partition(":")[0] == "starting new"
