@@ -6,10 +6,10 @@ plain dicts, made and read here and nowhere else.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Protocol
 
 ENTITY_TYPES = ("person", "location", "organisation", "work", "product", "event", "other")
 """Types that an entity may have. A span may also be a "date", which is no entity."""
@@ -170,3 +170,25 @@ class Extraction:
 
 def _span_to_wire(span: Span) -> dict[str, Any]:
     return {name: getattr(span, name) for name in span.__slots__}
+
+
+class Reader(Protocol):
+    """Who reads turns: the tagger, or a language model with the tagger behind it."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Names weights and rules."""
+        ...
+
+    @property
+    def at_once(self) -> int:
+        """How many turns it reads in moments, or in the time of one."""
+        ...
+
+    async def extract(self, turns: Sequence[Turn]) -> list[Extraction | None]:
+        """Read turns; None for one that could not be read."""
+        ...
+
+    async def probe(self) -> None:
+        """Let the part that reads what nothing else could read something harmless. PartUnavailableError."""
+        ...

@@ -11,11 +11,10 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from functools import partial
-from typing import Protocol
 
 from seedbed_server.errors import PartUnavailableError
 from seedbed_server.models.breaker import Breaker
-from seedbed_server.models.contract import Extraction, Turn
+from seedbed_server.models.contract import Extraction, Reader, Turn
 from seedbed_server.models.llm import Llm
 from seedbed_server.models.llm_reading import INSTRUCTION, READ_LIMIT, VERSION, question, read_answer
 
@@ -34,35 +33,13 @@ HARMLESS = Turn("I live in Lisbon.", "Maya", "", None)
 """What an endpoint that failed is tried with."""
 
 
-class Local(Protocol):
-    """The tagger that reads what the language model does not."""
-
-    @property
-    def fingerprint(self) -> str:
-        """Names weights and rules."""
-        ...
-
-    @property
-    def at_once(self) -> int:
-        """How many turns it reads in moments."""
-        ...
-
-    async def extract(self, turns: Sequence[Turn]) -> list[Extraction | None]:
-        """Read turns; None for one that could not be read."""
-        ...
-
-    async def probe(self) -> None:
-        """Read something harmless. PartUnavailableError("tagger")."""
-        ...
-
-
 class LlmTagger:
     """Asks ``llm`` for at most ``calls`` messages at once. Also a part of the server's status."""
 
     name = "llm"
     restarts = 0
 
-    def __init__(self, llm: Llm, local: Local, *, calls: int, breaker: Breaker | None = None) -> None:
+    def __init__(self, llm: Llm, local: Reader, *, calls: int, breaker: Breaker | None = None) -> None:
         self._llm = llm
         self._local = local
         self._breaker = breaker or Breaker()

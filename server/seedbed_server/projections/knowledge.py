@@ -14,9 +14,8 @@ import sqlite3
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
-from seedbed_server.models.contract import Extraction, Turn
+from seedbed_server.models.contract import Reader
 from seedbed_server.projections.contract import Batch, Prepared, Projection
 from seedbed_server.projections.derived import Derived
 from seedbed_server.projections.rows import (
@@ -32,28 +31,6 @@ from seedbed_server.projections.rows import (
 
 RULES = "knowledge-4"
 TABLES = {"entities": "mention", "triples": "claim"}
-
-
-class Tagger(Protocol):
-    """What the projection needs of the tagger."""
-
-    @property
-    def fingerprint(self) -> str:
-        """Names weights and rules."""
-        ...
-
-    @property
-    def at_once(self) -> int:
-        """How many turns it reads in moments, or in the time of one."""
-        ...
-
-    async def extract(self, turns: Sequence[Turn]) -> list[Extraction | None]:
-        """Read turns; None for one that could not be read."""
-        ...
-
-    async def probe(self) -> None:
-        """Let the part that reads what nothing else could read something harmless. PartUnavailableError."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +66,7 @@ class Knowledge(Projection[Reading]):
     """
     reach = REACH
 
-    def __init__(self, derived: Derived, tagger: Tagger) -> None:
+    def __init__(self, derived: Derived, tagger: Reader) -> None:
         self._derived = derived
         self._tagger = tagger
         self._rewritten: Counter[int] = Counter()
