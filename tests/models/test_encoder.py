@@ -43,7 +43,7 @@ async def test_equal_to_the_library_called_directly(encoder: Encoder, models_dir
     assert await process.wait() == 0
     direct = np.load(out)
     assert [rows.shape for rows in passages] == [(1, 384)] * len(TEXTS)
-    assert np.allclose(np.concatenate(passages), direct, atol=2e-6)
+    assert (np.concatenate(passages) * direct).sum(axis=1).min() > 1 - 1e-6
 
 
 async def test_vectors_are_unit_float32_in_order(encoder: Encoder) -> None:

@@ -17,6 +17,7 @@ import torch
 from sentence_transformers import SentenceTransformer
 
 from seedbed_server.models.chunking import Chunking, cut_text
+from seedbed_server.models.forward import quickest
 
 BATCH = 16
 BATCH_TOKENS = 256
@@ -53,6 +54,7 @@ class EncoderWorker:
             tokenizer.sep_token_id,
             tokenizer.pad_token_id,
         )
+        self._pass = quickest(self._model)
         self._warm_up()
 
     def describe(self) -> dict[str, Any]:
@@ -106,7 +108,7 @@ class EncoderWorker:
             ids[row, : len(chunk) + 2] = torch.tensor([self._before, *chunk, self._after])
             mask[row, : len(chunk) + 2] = 1
         with torch.inference_mode():
-            vectors = self._model({"input_ids": ids, "attention_mask": mask})["sentence_embedding"]
+            vectors = self._pass(ids, mask)
         rows: np.ndarray = vectors.numpy().astype(np.float32, copy=False)
         return rows
 
