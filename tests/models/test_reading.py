@@ -63,6 +63,12 @@ def test_what_is_no_prose_is_cut(text: str, expected: list[str]) -> None:
     assert [piece.text for piece in pieces(text)] == expected
 
 
+def test_an_emoji_between_two_clauses_ends_the_first() -> None:
+    """As a full stop would, and at its place; one within a clause does not."""
+    (piece,) = pieces("hello from the north 🎉 we moved, love pizza 🍕 and beer ❤️ I do")
+    assert piece.text == "hello from the north . we moved, love pizza   and beer .  I do"
+
+
 def test_words_of_others_are_marked() -> None:
     """Bracketed markers and quoted lines are read, but were not said by the speaker."""
     found = pieces("Look [shares image: a dog] here\n> I live in Rome\nno")

@@ -42,6 +42,12 @@ _DWELLING = {
     "born",
     "travel", "traveled", "travelled", "flew", "fly", "flying", "reside", "resides",
 }  # fmt: skip
+_LEADING = {"bus", "train", "flight", "ferry", "plane", "tram", "ticket", "tickets", "trip", "road", "drive", "move"}
+"""What leads to a place: "the bus to Lyon"."""
+_PLACES = {
+    "address", "city", "town", "village", "country", "capital", "island", "region", "district", "suburb", "beach",
+}  # fmt: skip
+_ORDERING = {"order", "orders", "ordered", "ordering"}
 _TRUSTING = {"believe", "believed", "believes", "trust", "trusts", "trusted", "confide", "confided", "interested"}
 _WORKING = {"work", "works", "worked", "working", "job", "intern", "internship", "interview", "engineer"}
 _ROLES = {"user", "assistant", "system", "tool", "function", "developer"}
@@ -125,9 +131,7 @@ def _expected(doc: Doc, name: Name) -> Name:
     preposition = head.head.lower_ if head.dep_ == "pobj" else ""
     verb = head.head.head if preposition else head.head
     if name.type == "person":
-        placed = preposition == "in" and verb.lower_ not in _TRUSTING
-        moved = preposition == "to" and verb.lower_ in _DWELLING
-        return replace(name, type="location") if placed or moved else name
+        return replace(name, type=_no_person(doc, name, preposition, verb))
     if name.type not in {"location", "organisation"}:
         return name
     married = verb.lower_ in _MARRYING and (head.dep_ == "dobj" or preposition == "to")
@@ -137,6 +141,23 @@ def _expected(doc: Doc, name: Name) -> Name:
     if preposition == "at" and any(token.lower_ in _WORKING for token in (verb, *verb.children)):
         return replace(name, type="organisation")
     return name
+
+
+def _no_person(doc: Doc, name: Name, preposition: str, governor: Token) -> str:
+    """What somebody is who stands where only places or companies do: "the bus to Lyon", "a designer at Tidepost"."""
+    head = doc[name.last]
+    placed = preposition == "in" and governor.lower_ not in _TRUSTING
+    leads = head.head.i > 0 and head.head.nbor(-1).lower_ in _LEADING  # whatever the parser ties "to" to
+    moved = preposition == "to" and (leads or governor.lower_ in _DWELLING)
+    is_place = head.dep_ == "nsubj" and any(
+        child.dep_ == "attr" and child.lower_ in _PLACES for child in head.head.children
+    )
+    if placed or moved or said_to_be & _PLACES:
+        return "location"
+    is_owner = name.last + 1 < len(doc) and doc[name.last + 1].tag_ == "POS"
+    serves = preposition == "at" and (governor.dep_ == "attr" or governor.lower_ in _WORKING) and not is_owner
+    sells = preposition == "from" and (governor.lower_ in _ORDERING or governor.head.lower_ in _ORDERING)
+    return "organisation" if serves or sells else "person"
 
 
 def _agreed(doc: Doc, names: list[Name]) -> list[Name]:

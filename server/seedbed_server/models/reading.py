@@ -52,6 +52,11 @@ _UNREADABLE = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufe00-\ufe0f\ufeff"
     "\u2190-\u2bff\U0001f000-\U0001faff\U000e0000-\U000e01ef]"
 )
+# An emoji between two clauses ends the first: "hello from the north 🎉 we moved".
+_ENDING = re.compile(
+    "[\u2600-\u27bf\U0001f000-\U0001faff][\ufe0f\u200d\U0001f3fb-\U0001f3ff]*"
+    r"(?=\s+(?:[Ii]|[Ww]e|[Hh]e|[Ss]he|[Tt]hey|[Mm]y|[Oo]ur)\b)"
+)
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -106,11 +111,16 @@ def _split(text: str, start: int, end: int, said: bool) -> Iterator[Piece]:
     """Cuts a stretch at sentence ends, or at spaces, into pieces under the limit."""
     while start < end:
         stop = end if end - start <= PIECE_LIMIT else _best_cut(text, start, start + PIECE_LIMIT)
-        chunk = _UNREADABLE.sub(" ", text[start:stop])
+        chunk = _ENDING.sub(_as_full_stop, text[start:stop])
+        chunk = _UNREADABLE.sub(" ", chunk)
         body = chunk.strip()
         if any(character.isalnum() for character in body):
             yield Piece(body, start + len(chunk) - len(chunk.lstrip()), said)
         start = stop
+
+
+def _as_full_stop(ending: re.Match[str]) -> str:
+    return "." + " " * (len(ending[0]) - 1)
 
 
 def _best_cut(text: str, start: int, limit: int) -> int:
