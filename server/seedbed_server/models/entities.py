@@ -149,8 +149,8 @@ def _no_person(doc: Doc, name: Name, preposition: str, governor: Token) -> str:
     placed = preposition == "in" and governor.lower_ not in _TRUSTING
     leads = head.head.i > 0 and head.head.nbor(-1).lower_ in _LEADING  # whatever the parser ties "to" to
     moved = preposition == "to" and (leads or governor.lower_ in _DWELLING)
-    is_place = head.dep_ == "nsubj" and any(
-        child.dep_ == "attr" and child.lower_ in _PLACES for child in head.head.children
+    said_to_be = (
+        {child.lower_ for child in head.head.children if child.dep_ == "attr"} if head.dep_ == "nsubj" else set()
     )
     if placed or moved or said_to_be & _PLACES:
         return "location"
