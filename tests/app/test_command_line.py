@@ -22,7 +22,7 @@ from typer.testing import CliRunner
 from seedbed import Client, Message, Statement, testing
 from seedbed.messages import Media, ToolCall
 from seedbed_server import __version__
-from seedbed_server.app.cli import app
+from seedbed_server.app.commands import app
 from seedbed_server.app.settings import Settings
 from seedbed_server.models.manifest import models
 from tests.client import scripted

@@ -19,6 +19,7 @@ from __future__ import annotations
 import asyncio
 import faulthandler
 import logging
+import math
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable
@@ -48,6 +49,7 @@ from seedbed_server.models.llm import Llm
 from seedbed_server.models.llm_tagger import TRY_SECONDS, LlmTagger
 from seedbed_server.models.manifest import Model
 from seedbed_server.models.tagger import Tagger
+from seedbed_server.processes import Child
 from seedbed_server.projections.analysis import is_blank
 from seedbed_server.projections.derived import Derived
 from seedbed_server.projections.graphs import Graphs
@@ -178,7 +180,15 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
         stack.push_async_callback(drain)
         await reembedding.start()
         await tagger.child.start()
+        telling = asyncio.create_task(_tell_when_ready(space.encoder.child, space.index.child, tagger.child))
+        stack.callback(telling.cancel)
         yield server
+
+
+async def _tell_when_ready(*children: Child) -> None:
+    for child in children:
+        await child.wait_ready(math.inf)
+    log.info("models are ready")
 
 
 async def _recall_log(settings: Settings, truth: Log, stack: AsyncExitStack) -> RecallLog:
@@ -200,6 +210,7 @@ async def serve_until_stopped(settings: Settings, ready: Callable[[Server], None
         log.info("stopping")
         faulthandler.dump_traceback_later(settings.drain_seconds + _HANGS_AFTER, exit=True, file=sys.stderr)
     faulthandler.cancel_dump_traceback_later()
+    log.info("stopped")
 
 
 def _space(settings: Settings, derived: Derived, model: Model) -> Space:
