@@ -51,18 +51,23 @@ def told(ended: click.testing.Result) -> str:
     return " ".join(ended.stderr.split())
 
 
+def half(file: Path, error: type[BaseException]) -> None:
+    """Begin to write a file, and fail."""
+    with writing(file) as stream:
+        stream.write("half")
+        stream.flush()
+        raise error
+
+
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
 def test_a_file_that_is_not_completed_stays_as_it_was(tmp_path: Path, error: type[BaseException]) -> None:
     """Whatever ends the writing; and nothing lies beside it."""
     file = tmp_path / "out"
     file.write_text(BEFORE)
-    with pytest.raises(error), writing(file) as stream:
-        stream.write("half")
-        stream.flush()
-        raise error
+    for one in (file, tmp_path / "new"):
+        with pytest.raises(error):
+            half(one, error)
     assert file.read_text() == BEFORE
-    with pytest.raises(error), writing(tmp_path / "new"):
-        raise error
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 

@@ -43,7 +43,7 @@ def told(*arguments: str, code: int = 5) -> str:
 HINTS = ("Is a server running", "Something listens", "token")
 
 
-@pytest.mark.parametrize("reason", ["STORAGE_FULL", "STORAGE_UNAVAILABLE", "PART_UNAVAILABLE", "SHUTTING_DOWN"])
+@pytest.mark.parametrize("reason", ["STORAGE_FULL", "SHUTTING_DOWN"])
 def test_a_server_that_has_answered_is_running(address: str, script: Scripted, reason: str) -> None:
     """So nobody is told to start one."""
     code = grpc.StatusCode.RESOURCE_EXHAUSTED if reason == "STORAGE_FULL" else grpc.StatusCode.UNAVAILABLE
@@ -102,7 +102,7 @@ main()
 
 
 @pytest.mark.parametrize(
-    "name", ["typer", "rich.console", "seedbed_server.app.commands.models", "seedbed.client", "grpc"]
+    "name", ["typer", "rich.console", "seedbed_server.app.commands.models", "seedbed.calls", "grpc"]
 )
 def test_ctrl_c_ends_a_command_at_any_moment(name: str) -> None:
     """Also while it still imports: exit code 130, and no traceback."""

@@ -109,8 +109,7 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
 
         make = partial(_space, settings, derived)
         decided = await truth.settings()
-        model = chosen_encoder(models, settings, decided.get(IN_USE, ""))
-        space = make(model)
+        space = make(chosen_encoder(models, settings, decided.get(IN_USE, "")))
         tagger = Tagger(weights_dir, threads=settings.worker_threads)
         stack.push_async_callback(tagger.child.stop)
 
@@ -180,15 +179,17 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
         stack.push_async_callback(drain)
         await reembedding.start()
         await tagger.child.start()
-        telling = asyncio.create_task(_tell_when_ready(space.encoder.child, space.index.child, tagger.child))
-        stack.callback(telling.cancel)
+        stack.callback(_telling_when_ready(space.encoder.child, space.index.child, tagger.child).cancel)
         yield server
 
 
-async def _tell_when_ready(*children: Child) -> None:
-    for child in children:
-        await child.wait_ready(math.inf)
-    log.info("models are ready")
+def _telling_when_ready(*children: Child) -> asyncio.Task[None]:
+    async def tell() -> None:
+        for child in children:
+            await child.wait_ready(math.inf)
+        log.info("models are ready")
+
+    return asyncio.create_task(tell(), name="telling when ready")
 
 
 async def _recall_log(settings: Settings, truth: Log, stack: AsyncExitStack) -> RecallLog:

@@ -70,7 +70,7 @@ class CustomPart:
         self._instances: OrderedDict[_Place, _Instance] = OrderedDict()
 
     def require(self, variant: Variant) -> None:
-        """Raise VariantNotRegisteredError for a custom variant, alone or in a Hybrid, that nothing is registered for."""
+        """Raise VariantNotRegisteredError for a custom variant, also in a Hybrid, that is not registered."""
         parts = variant.parts if isinstance(variant, Hybrid) else (variant,)
         if all(part.name in self._factories for part in parts if isinstance(part, Custom)):
             return
