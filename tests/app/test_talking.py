@@ -47,8 +47,8 @@ HINTS = ("Is a server running", "Something listens", "token")
 def test_a_server_that_has_answered_is_running(address: str, script: Scripted, reason: str) -> None:
     """So nobody is told to start one."""
     code = grpc.StatusCode.RESOURCE_EXHAUSTED if reason == "STORAGE_FULL" else grpc.StatusCode.UNAVAILABLE
-    script.fail("Read", *[Failure(code, reason)] * 5)
-    said = told("read", "maya", "--server", address)
+    script.fail("Forget", Failure(code, reason))
+    said = told("forget", "maya", "m", "--server", address)
     assert reason in said
     assert not any(hint in said for hint in HINTS)
 
@@ -58,13 +58,13 @@ def test_where_nobody_listens_a_server_is_to_be_started() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{free.getsockname()[1]}"
-    said = told("read", "maya", "--server", address)
+    said = told("forget", "maya", "m", "--server", address)
     assert f"Is a server running at {address}? `seedbed serve` starts one" in said
 
 
 def test_a_handshake_that_fails_is_no_missing_server(address: str) -> None:
     """TLS to a server without."""
-    said = told("read", "maya", "--tls", "--server", address)
+    said = told("forget", "maya", "m", "--tls", "--server", address)
     assert f"Something listens at {address}" in said
     assert "Is a server running" not in said
 

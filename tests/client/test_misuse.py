@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -54,7 +54,7 @@ def test_what_is_no_transcript_is_refused(memory: RemoteMemory, script: Scripted
         (lambda memory: memory.retract_triples("t1"), "triple_ids"),
         (lambda memory: memory.explore("e1"), "entity_ids"),
         (lambda memory: memory.explore(["e1"], predicates="like"), "predicates"),
-        (lambda memory: memory.add_triples([Statement("a", "like", "b", "m1")]), "source_ids"),
+        (lambda memory: memory.add_triples([Statement("a", "like", "b", cast("Any", "m1"))]), "source_ids"),
     ],
 )
 def test_one_text_is_no_list_of_texts(memory: RemoteMemory, call: Callable[[RemoteMemory], Any], name: str) -> None:

@@ -37,8 +37,9 @@ def writing(file: Path) -> Iterator[TextIO]:
 
     ``-`` is standard output. Raises FileError, at once for a place that cannot be written to.
     """
+    standard = str(file) == "-"
     try:
-        if str(file) == "-":
+        if standard:
             yield sys.stdout
             sys.stdout.flush()
         else:
@@ -47,7 +48,7 @@ def writing(file: Path) -> Iterator[TextIO]:
     except (TimeoutError, BrokenPipeError):  # a call's, and a reader's that has seen enough
         raise
     except OSError as error:
-        raise FileError(file, f"cannot be written: {error.strerror}") from None
+        raise FileError(Path("standard output") if standard else file, f"cannot be written: {error.strerror}") from None
 
 
 @contextmanager

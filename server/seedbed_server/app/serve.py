@@ -93,7 +93,8 @@ def _run(settings: Settings, ready_fd: int | None, console: Console) -> int:
         console.print(f"Seedbed takes calls at [bold]{host}:{server.port}[/bold]; models load in the background.")
         console.print(kept, soft_wrap=True)
         where = "" if f"{host}:{server.port}" == Settings().listen else f" --server {host}:{server.port}"
-        console.print(f"Try it in a second terminal: [bold]{sys.argv[0]} demo{where}[/bold]", soft_wrap=True)
+        command = f"{sys.executable} -m seedbed_server" if sys.argv[0].endswith("__main__.py") else sys.argv[0]
+        console.print(f"Try it in a second terminal: [bold]{command} demo{where}[/bold]", soft_wrap=True)
 
     try:
         asyncio.run(serve_until_stopped(settings, ready))
