@@ -162,6 +162,13 @@ def test_a_file_that_cannot_be_read_is_told(address: str, tmp_path: Path, argume
     assert not (tmp_path / "OUT").exists()
 
 
+@pytest.mark.parametrize("arguments", [("models", "list"), ("models", "verify"), ("extract", "LINES"), ("serve",)])
+def test_a_setting_that_is_none_is_told_by_every_command(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    """Also by those that only look for the models."""
+    ended = run(*filled(arguments, "", tmp_path), env={"SEEDBED_MAX_CALLS": "many"})
+    assert (ended.exit_code, told(ended)) == (2, "Settings: max_calls: is not a whole number")
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [

@@ -25,13 +25,18 @@ _names = (f"hand-{n}" for n in count())
 
 @pytest.fixture
 def run(served: Serving) -> Run:
-    """Runs a command against the server, and returns what it prints; it is to end with ``code``."""
+    """Runs a command against the server, and returns what it prints; it is to end with ``code``.
 
-    def invoke(*arguments: str, code: int = 0, **options: Any) -> str:
+    That is its result or, where it fails, what it says of it; with ``output`` both.
+    """
+
+    def invoke(*arguments: str, code: int = 0, output: bool = False, **options: Any) -> str:
         environment = {"SEEDBED_SERVER": served.address, "COLUMNS": "200"}
         result: Any = CliRunner().invoke(app, arguments, env=environment, **options)
         ended = cast("click.testing.Result", result)
         assert ended.exit_code == code, ended.output
+        if output:
+            return ended.output
         return ended.stdout if code == 0 else ended.stderr
 
     return invoke
@@ -87,7 +92,10 @@ def test_entities_and_facts_are_listed(run: Run, memory: str) -> None:
     assert "Windhover like rain" in facts
     assert "Kestrel" not in run("facts", memory, "--valid-at", "2026-04-30")
     assert run("facts", memory, "--known-at", "2026-04-30") == ""
-    assert len(run("facts", memory, "--limit", "1").splitlines()) == 1
+    for command in ("facts", "entities"):
+        shown, rest = run(command, memory, "--limit", "1", output=True).splitlines()
+        assert shown in run(command, memory)
+        assert rest == "there are more; --limit takes them"
 
 
 def test_a_merge_is_looked_at_done_and_undone(run: Run, memory: str) -> None:

@@ -12,10 +12,11 @@ from seedbed_server.app.codes import USAGE
 from seedbed_server.app.commands import conversation, evaluation, knowledge, memories, models, server, transfer
 from seedbed_server.app.files import FileError
 from seedbed_server.app.screen import fail, say
+from seedbed_server.app.settings import SettingsError
 
 
 class _Commands(TyperGroup):
-    """Where a file is not usable, every command ends alike."""
+    """Where a file or a setting is not usable, every command ends alike."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was named."""
@@ -23,6 +24,8 @@ class _Commands(TyperGroup):
             return super().invoke(ctx)
         except FileError as error:
             fail(USAGE, str(error.file), f" {error.why}")
+        except SettingsError as error:
+            fail(USAGE, "Settings:", f" {error}")
 
 
 app = typer.Typer(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from seedbed.results import KnownEntity, Triple
 
 app = typer.Typer()
+T = TypeVar("T")
 
 _FORMATS = ["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M:%S.%f"]
 ValidAt = Annotated[datetime | None, typer.Option(formats=_FORMATS, help="Facts that held then (UTC).")]
@@ -33,7 +35,7 @@ def entities(
 ) -> None:
     """List the entities, most mentioned first: id, name and type, other names, and the merges that made them."""
     with target.client() as client:
-        for entity in islice(client.memory(memory).entities(), limit):
+        for entity in _some(client.memory(memory).entities(), limit):
             say(_entity(entity))
             for merge in entity.merges:
                 say(f"    merge {merge.merge_id}  {merge.reason}", style="dim")
@@ -54,7 +56,7 @@ def facts(
         found = client.memory(memory).triples(
             valid_at=_utc(valid_at), known_at=_utc(known_at), include_superseded=every
         )
-        for fact in islice(found, limit):
+        for fact in _some(found, limit):
             say(_fact(fact))
 
 
@@ -117,6 +119,14 @@ def graph(
     say(f"{written.entities} entities, {written.facts} facts: {file}")
     if written.left_out:
         note(f"{written.left_out} older facts are left out; --limit takes more")
+
+
+def _some(items: Iterable[T], limit: int) -> Iterator[T]:
+    """As many as asked for; what is left out is told."""
+    rest = iter(items)
+    yield from islice(rest, limit)
+    if next(rest, None) is not None:
+        note("there are more; --limit takes them")
 
 
 def _entity(entity: KnownEntity) -> str:

@@ -32,10 +32,7 @@ def serve(
     flags: dict[str, Any] = dict(_pair(one) for one in setting or [])
     # A flag of its own goes before --set of the same name.
     flags |= {name: value for name, value in (("listen", listen), ("data_dir", data_dir)) if value is not None}
-    try:
-        settings = configuration.load(config, flags)
-    except configuration.SettingsError as error:
-        fail(USAGE, "Settings:", f" {error}")
+    settings = configuration.load(config, flags)
     if print_config:
         for name, value in settings.shown().items():
             say(f"{name} = {value}")
