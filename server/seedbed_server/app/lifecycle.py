@@ -60,7 +60,7 @@ from seedbed_server.projections.spaces import ServingEncoder, Space, keep_only, 
 from seedbed_server.projections.summaries import Summaries
 from seedbed_server.projections.summarisers import Abstractive, Extractive, Summariser
 from seedbed_server.projections.vectors import Vectors
-from seedbed_server.recall import HotMemories, Lens, QueryVectors, Recall
+from seedbed_server.recall import FactSources, HotMemories, Lens, QueryVectors, Recall
 from seedbed_server.recall.reembedding import IN_USE, Reembedding
 from seedbed_server.recall_log import RecallLog
 from seedbed_server.rpc.admin_servicer import AdminServicer, Part
@@ -122,7 +122,8 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
         truth.on_change.append(projector.changed)
 
         look = partial(_lens, settings, truth, projector, lexical)
-        recall = Recall(truth, look(space), projector)
+        graphs = Graphs(knowledge, truth, lambda key: projector.applied(key)["entities"])
+        recall = Recall(truth, look(space), projector, FactSources(graphs))
         reembedding = Reembedding(
             truth,
             projector,
@@ -142,7 +143,6 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
         stack.push_async_callback(projector.stop)
         stack.push_async_callback(reembedding.halt)
 
-        graphs = Graphs(knowledge, truth, lambda key: projector.applied(key)["entities"])
         finding = Finding(truth, graphs, projector)
         seeder = Seeder(
             truth,
