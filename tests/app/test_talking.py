@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, cast
 
 import click.testing
@@ -13,7 +15,7 @@ import grpc
 import pytest
 from typer.testing import CliRunner
 
-from seedbed import Client
+from seedbed import Client, Message
 from seedbed_server.app.commands import app
 from tests.client.scripted import Failure, Scripted, serving
 
@@ -125,3 +127,18 @@ def test_standard_input_of_any_bytes_is_written(address: str, script: Scripted) 
     result: Any = CliRunner().invoke(app, ["write", "maya", "-", "--server", address], input=b"caf\xe9")
     assert result.exit_code == 0, result.output
     assert script.last("Write").request.messages[0].parts[0].text == "caf\ufffd"
+
+
+@pytest.mark.parametrize(
+    "command", [("version",), ("read", "maya"), ("export", "maya"), ("seed", "maya")], ids=" ".join
+)
+def test_an_output_that_is_full_is_told(address: str, command: tuple[str, ...]) -> None:
+    """Whatever was to be printed; no traceback, also none at the end of the process."""
+    with Client(address) as client:
+        client.memory("maya").write([Message.user("Hi.")])
+    program = (sys.executable, "-m", "seedbed_server", *command)
+    environment = os.environ | {"SEEDBED_SERVER": address}
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(program, stdout=full, stderr=subprocess.PIPE, text=True, env=environment, check=False)
+    assert ended.returncode == 2
+    assert ended.stderr == "standard output cannot be written: No space left on device\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from typing import Any
 
 import typer
@@ -14,9 +15,11 @@ from seedbed_server.app.files import FileError
 from seedbed_server.app.screen import fail, say
 from seedbed_server.app.settings import SettingsError
 
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
 
 class _Commands(TyperGroup):
-    """Where a file or a setting is not usable, every command ends alike."""
+    """Where a file, a setting or the output is not usable, every command ends alike."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was named."""
@@ -26,6 +29,10 @@ class _Commands(TyperGroup):
             fail(USAGE, str(error.file), f" {error.why}")
         except SettingsError as error:
             fail(USAGE, "Settings:", f" {error}")
+        except OSError as error:
+            if error.errno not in _FULL or error.filename is not None:
+                raise
+            fail(USAGE, "standard output", f" cannot be written: {error.strerror}")
 
 
 app = typer.Typer(
