@@ -15,6 +15,7 @@ MESSAGES = pytest.mark.parametrize(
     [
         (["x"], r"messages\[0\]: must be a Message, such as Message.user\(text\), not a str"),
         ([Message.user("a"), {"role": "user"}], r"messages\[1\]: must be a Message, .* not a dict"),
+        ([Message("user", "Hi.")], r"messages\[0\].parts: must be a tuple, such as \(text,\), not a str"),  # type: ignore[arg-type]
         ("x", "messages: must be a list of Message, not a str"),
         (Message.user("a"), r"messages: must be a list of Message, not a Message; one alone is \[Message.user\(text\)\]"),
         (Message, "messages: must be a list of Message, not the class Message"),

@@ -110,6 +110,8 @@ def _each(messages: Iterable[T], kinds: type | tuple[type, ...]) -> Iterator[T]:
     for place, message in enumerate(messages):
         if not isinstance(message, kinds):
             raise TypeError(f"messages[{place}]: must be a Message, such as Message.user(text), not {_a(message)}")
+        if isinstance(getattr(message, "parts", ()), str):  # it would be sent letter by letter
+            raise TypeError(f"messages[{place}].parts: must be a tuple, such as (text,), not a str")
         yield message
 
 

@@ -67,7 +67,7 @@ class Evaluated:
 def evaluate(client: Client, options: Options, progress: Progress) -> Evaluated:
     """Write the rankings of every question. The memories are deleted afterwards.
 
-    Raises BadDatasetError and FileError before anything is written anywhere.
+    Raises BadDatasetError and FileError, before the first call but for a disk that gets full.
     """
     run = uuid.uuid4().hex[:8]
     found = Evaluated()
