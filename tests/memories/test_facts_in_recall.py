@@ -52,6 +52,12 @@ def test_what_holds_now_comes_first(story: RemoteMemory, query: str) -> None:
     assert gave(first, "answer") > gave(first, "graph") > 0
 
 
+def test_who_asks_is_meant_by_i(story: RemoteMemory) -> None:
+    """The only user of the memory."""
+    first = story.recall("Where do I live now?", k=3, explain=True).hits[0]
+    assert (first.message.id, gave(first, "answer")) == (MOVED, 1.0)
+
+
 def test_as_of_a_time_in_the_world_what_held_then_comes_first(story: RemoteMemory) -> None:
     """The same question about March."""
     hits = story.recall("Where does Maya live?", k=3, explain=True, valid_at=START + timedelta(days=60)).hits

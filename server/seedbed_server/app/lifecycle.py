@@ -123,7 +123,7 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
 
         look = partial(_lens, settings, truth, projector, lexical)
         graphs = Graphs(knowledge, truth, lambda key: projector.applied(key)["entities"])
-        recall = Recall(truth, look(space), projector, FactSources(graphs))
+        recall = Recall(truth, look(space), projector, FactSources(graphs, truth))
         reembedding = Reembedding(
             truth,
             projector,

@@ -33,6 +33,7 @@ class Search:
 
     ``distinct`` leaves out those that say the same as one that is better, or as good and newer. Relative times of the
     query count from ``asked_at``, or else from the newest message that the search may see.
+    ``asked_in`` is the session in which it is asked.
     """
 
     query: str
@@ -41,6 +42,7 @@ class Search:
     upto_seq: int | None = None
     distinct: bool = False
     asked_at: datetime | None = None
+    asked_in: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +140,7 @@ class Recall:
         if self.facts is None or (search.upto_seq is not None and search.upto_seq < record.last_seq):
             return ()
         at = None if search.asked_at is None else search.asked_at.timestamp()
-        return await self.facts.asked_for(record, search.query, terms, at)
+        return await self.facts.asked_for(record, search.query, search.asked_in or search.session, terms, at)
 
     async def _read(self, record: MemoryRecord, seqs: list[int], scores: Scores) -> tuple[Found, ...]:
         """Re-read the hits from the log, as many as an answer may hold: text and liveness come from nowhere else."""
