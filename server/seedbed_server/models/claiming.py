@@ -34,7 +34,7 @@ def claim_of(clause: Clause, said: Said, source: Token) -> Claim:
 
 def dated_by(claim: Claim, spell: Spell, verb: Token, scene: Scene) -> Claim:
     """The claim with the times of its clause; what is said to begin later is a plan."""
-    if scene.time is None:
+    if scene.time is None or claim.valid_from is not None or claim.valid_to is not None:
         return claim
     if claim.object_type == "date":
         return claim  # the day is what is said

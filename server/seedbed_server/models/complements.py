@@ -23,6 +23,7 @@ from .vocabulary import (
     DIRECTIONS,
     DOING,
     IDLE_ACTIVITIES,
+    INSTITUTIONS,
     LASTING,
     LIKING,
     NOT_CLAIMS,
@@ -38,6 +39,8 @@ from .vocabulary import (
 _OBJECTS = {"dobj", "obj", "oprd"}
 _WORD_OF_A_NAME = {"know", "see", "show", "support", "help", "admire"}
 _SETTLED = {"work", "live", "study", "up"}
+_WHERE = {"in", "at", "on", "near"}
+_PAIRED = {("from", "to"), ("from", "into"), ("out", "of"), ("to", "from")}
 _OWN_WORDS = {"be", "say", "tell", "look", "wait"}
 
 
@@ -69,7 +72,7 @@ def _action(clause: Clause, lemmas: Lemmas) -> Iterator[Said]:
     wanted = _OBJECTS | ({"attr"} if clause.lemma in {"become", "remain"} else set())
     objects = [child for child in children if child.dep_ in wanted]
     objects = [noun for noun in objects if not (noun.dep_ == "oprd" and clause.lemma in {"call", "name"})]
-    preps = [child for child in children if child.dep_ in {"prep", "agent"}]
+    preps = [each for child in children if child.dep_ in {"prep", "agent"} for each in _linked(child)]
     preps += [
         inner
         for child in children
@@ -77,8 +80,12 @@ def _action(clause: Clause, lemmas: Lemmas) -> Iterator[Said]:
         for inner in child.children
         if inner.dep_ == "prep"
     ]
-    if clause.verb.dep_ == "relcl" and not objects and preps:
+    if clause.verb.dep_ == "relcl" and not objects and preps and not _is_relative(clause.verb):
         return  # "concerts I have had in June": what is had is not beside the verb
+    if clause.base == "be promoted":
+        yield from _new_post(clause)
+    if any(child.dep_ in {"oprd", "ccomp"} and child.tag_ in {"JJ", "RB"} for child in children) and objects:
+        return  # "we leave the door open": how a thing is, for a while
     for noun in objects:
         if not _stands_for_more(clause, noun, preps):
             yield from _object(clause, noun)
@@ -89,6 +96,31 @@ def _action(clause: Clause, lemmas: Lemmas) -> Iterator[Said]:
     for noun in objects:
         for prep in hanging(noun):
             yield from _around(clause, prep, [noun])
+
+
+def _linked(prep: Token) -> Iterator[Token]:
+    """A preposition and those that the parser hung on it: "from York TO Bristol", "out OF Paris and INTO Lyon"."""
+    yield prep
+    for child in prep.children:
+        led = child.dep_ == "prep" and (prep.lower_, child.lower_) in _PAIRED
+        if led or (child.dep_ == "conj" and child.tag_ in {"IN", "TO"}):
+            yield from _linked(child)
+
+
+def _is_relative(verb: Token) -> bool:
+    """Whether "who", "which" or "that" acts in a clause."""
+    return any(child.dep_ in {"nsubj", "nsubjpass"} and child.tag_ in {"WP", "WDT"} for child in verb.children)
+
+
+def _new_post(clause: Clause) -> Iterator[Said]:
+    """The post that one is promoted to, where the parser took its first word for a verb: "promoted to head nurse"."""
+    for child in clause.verb.children:
+        if child.dep_ != "xcomp" or child.nbor(-1).lower_ != "to":
+            continue
+        last = next((noun for noun in child.rights if noun.dep_ == "dobj"), child)
+        words = clause.scene.doc[child.i : last.right_edge.i + 1]
+        if len(words) <= LONGEST_OBJECT:
+            yield Said("be promoted to", Node(words.text, "other"), words[-1])
 
 
 def _stands_for_more(clause: Clause, noun: Token, preps: list[Token]) -> bool:
@@ -134,6 +166,8 @@ def _around(clause: Clause, prep: Token, objects: list[Token]) -> Iterator[Said]
     word = prep.lower_
     if word not in ARGUMENT_PREPOSITIONS:
         return
+    if word == "of" and prep.head.lower_ == "out" and prep.head.dep_ != "prt":
+        word = "out of"
     for noun in objects_of(prep):
         node = clause.thing(noun) or _birthday(clause, noun)
         if node is None or noun.lower_ in TIME_NOUNS or _is_idle(clause, word, node):
@@ -168,12 +202,16 @@ def _beside(clause: Clause, word: str, node: Node, noun: Token) -> str:
         return canonical(f"{clause.base} {word}")
     if node.type == "other" or noun.tag_ in {"PRP", "DT", "WP"} or noun.lower_ in VAGUE_NOUNS:
         return ""
+    if word in _WHERE and noun.tag_ in {"NN", "NNS"} and clause.scene.names.at(noun) is None:
+        return ""  # "bought a house in Harrogate": where the house is
     if clause.lemma in NOT_CLAIMS | {"have", "own"} or (node.type == "person" and word not in {"with", "to", "from"}):
         return ""
     return "" if clause.lemma == "start" else canonical(f"{clause.base} {word}")
 
 
 def _led_to(clause: Clause, word: str, node: Node) -> str:
+    if clause.passive and clause.verb.lower_ in LASTING and word in _WHERE:
+        return ""  # "getting married in Kerala"
     if clause.lemma in _OWN_WORDS or (clause.lemma in NOT_CLAIMS - {"live", "stay"} and node.type == "other"):
         return ""
     return canonical(f"{clause.base} {word}")
@@ -184,9 +222,17 @@ def _chained(clause: Clause, noun: Token) -> Iterator[Said]:
     for prep in hanging(noun):
         for inner in objects_of(prep) if prep.lower_ in {"in", "at", "with"} else ():
             node = clause.thing(inner)
-            if node is not None and node.type != "other":
+            named = node is not None and (node.type != "other" or _is_named(clause.scene, inner))
+            if node is not None and named:
                 base = clause.base if clause.base.split()[-1] in _SETTLED else "work"
                 yield Said(canonical(f"{base} {prep.lower_}"), node, inner)
+
+
+def _is_named(scene: Scene, noun: Token) -> bool:
+    """Whether a noun for a place of work has a name before it: "St. Antonius hospital"."""
+    return noun.lower_ in INSTITUTIONS and any(
+        child.dep_ == "compound" and (child.tag_.startswith("NNP") or scene.names.at(child)) for child in noun.lefts
+    )
 
 
 def _activities(clause: Clause, lemmas: Lemmas) -> Iterator[Said]:

@@ -14,7 +14,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from spacy.tokens import Doc, Token
+from spacy.tokens import Span as Stretch
 
+from .companies import EMPLOYED, companies
 from .contract import Span
 from .labeller import Found
 from .lexicon import is_word
@@ -49,11 +51,18 @@ _PLACES = {
 }  # fmt: skip
 _ORDERING = {"order", "orders", "ordered", "ordering"}
 _TRUSTING = {"believe", "believed", "believes", "trust", "trusts", "trusted", "confide", "confided", "interested"}
-_WORKING = {"work", "works", "worked", "working", "job", "intern", "internship", "interview", "engineer"}
+_STARTING = {"start", "starts", "started", "starting"}
+_FEASTS = {"christmas", "easter", "ramadan", "diwali", "hanukkah", "eid", "thanksgiving", "halloween", "passover"}
+_THINGS = {
+    "drive", "drives", "drove", "driving", "bought", "buy", "buying", "sold", "sell", "selling", "own", "owns", "use",
+    "uses", "using", "used", "ride", "rides", "riding", "ordered", "wear", "install", "installed",
+}  # fmt: skip
+_STUDIED = {"learn", "learning", "learnt", "learned", "do", "does", "doing", "practise", "practice", "play", "code"}
 _ROLES = {"user", "assistant", "system", "tool", "function", "developer"}
 _MARRYING = {"marry", "married", "marrying", "marries", "dating", "engaged"}
 _LIVING = {"person", "other"}
 """Types of those whom a message may call in lower case: persons, and by a relation also pets."""
+_MANNER = {"with", "in", "of", "without", "by"}
 _NAMELIKE = re.compile(r"[^\W\d_]")
 
 
@@ -109,6 +118,7 @@ def find_names(
     candidates = [
         *((0, name) for name in _known(doc, text, known)),
         *((1, name) for name in _related(doc, related)),
+        *((2, Name(*found)) for found in companies(doc)),
         *((2, name) for name in _labelled(doc, labelled)),
         *((2, Name(*found)) for found in titled(doc, text)),
         *((3, name) for name in _recognised(doc)),
@@ -130,6 +140,8 @@ def _expected(doc: Doc, name: Name) -> Name:
     head = doc[name.last]
     preposition = head.head.lower_ if head.dep_ == "pobj" else ""
     verb = head.head.head if preposition else head.head
+    if name.type in {"person", "location"} and (thing := _thing(doc, name, verb)):
+        return replace(name, type=thing)
     if name.type == "person":
         return replace(name, type=_no_person(doc, name, preposition, verb))
     if name.type not in {"location", "organisation"}:
@@ -138,9 +150,32 @@ def _expected(doc: Doc, name: Name) -> Name:
     dwells = name.type == "location" and head.dep_ == "nsubj" and verb.lower_ in _DWELLING
     if married or dwells:
         return replace(name, type="person")
-    if preposition == "at" and any(token.lower_ in _WORKING for token in (verb, *verb.children)):
+    works = any(token.lower_ in EMPLOYED for token in (verb, *verb.children))
+    begins = verb.lower_ in _STARTING
+    if (preposition == "at" and (works or begins or _is_in_town(head))) or (preposition == "for" and works):
         return replace(name, type="organisation")
     return name
+
+
+def _thing(doc: Doc, name: Name, verb: Token) -> str:
+    """What is neither somebody nor a place, if its sentence says so: "a Nokia", "learn Kubernetes"; else empty."""
+    head = doc[name.last]
+    if head.lower_ in _FEASTS and name.first == name.last:
+        return "event"
+    acted_on = head.dep_ == "dobj"
+    if any(child.lower_ in {"a", "an"} and child.dep_ == "det" for child in head.lefts):
+        return "product" if acted_on and verb.lower_ in _THINGS | {"have", "has", "got"} else ""
+    return "product" if acted_on and verb.lower_ in _THINGS else "other" if acted_on and verb.lower_ in _STUDIED else ""
+
+
+def _is_in_town(name: Token) -> bool:
+    """Whether one is "at" a name that is itself in a place: "he's at Bosch in Stuttgart"; so it is a company."""
+    governor = name.head.head
+    calling = any(child.dep_ == "attr" and child.tag_ == "NN" for child in governor.children)
+    if governor.lower_ not in {"is", "'s", "'m", "am", "are", "'re", "was", "been", "be"}:
+        return False
+    beside = (*name.children, *governor.children)
+    return calling or any(prep.lower_ == "in" and prep.dep_ == "prep" and prep.i > name.i for prep in beside)
 
 
 def _no_person(doc: Doc, name: Name, preposition: str, governor: Token) -> str:
@@ -155,7 +190,8 @@ def _no_person(doc: Doc, name: Name, preposition: str, governor: Token) -> str:
     if placed or moved or said_to_be & _PLACES:
         return "location"
     is_owner = name.last + 1 < len(doc) and doc[name.last + 1].tag_ == "POS"
-    serves = preposition == "at" and (governor.dep_ == "attr" or governor.lower_ in _WORKING) and not is_owner
+    works = governor.lower_ in EMPLOYED | _STARTING
+    serves = preposition == "at" and (governor.dep_ == "attr" or works or _is_in_town(head)) and not is_owner
     sells = preposition == "from" and (governor.lower_ in _ORDERING or governor.head.lower_ in _ORDERING)
     return "organisation" if serves or sells else "person"
 
@@ -187,8 +223,14 @@ def _known(doc: Doc, text: str, known: Sequence[str]) -> Iterator[Name]:
             continue
         for match in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE):
             span = doc.char_span(match.start(), match.end())
-            if span is not None and (match[0] == name or all(token.tag_.startswith("N") for token in span)):
+            if span is not None and (match[0] == name or _names_somebody(span)):
                 yield Name(span.start, span.end - 1, "person")
+
+
+def _names_somebody(span: Stretch) -> bool:
+    """Whether words in lower case are a name: nouns, and no noun for how something is done ("with grace")."""
+    manner = len(span) == 1 and is_word(span[0]) and span[0].dep_ == "pobj" and span[0].head.lower_ in _MANNER
+    return not manner and all(token.tag_.startswith("N") for token in span)
 
 
 def _related(doc: Doc, related: Sequence[Relation]) -> Iterator[Name]:

@@ -17,7 +17,7 @@ from .entities import Name, Names
 from .lexicon import is_word
 from .relations import Relation, holder_of
 from .trees import is_joined, is_short_chain, is_vocative, parts_of, stands_before
-from .vocabulary import KIN, NOT_NAMES, PARTITIVES, PETS, TIME_NOUNS, VAGUE_NOUNS, relation
+from .vocabulary import KIN, NOT_NAMES, PARTITIVES, PETS, SOMEBODY, TIME_NOUNS, VAGUE_NOUNS, relation
 
 LONGEST_OBJECT = 6
 """Words of the longest object; a longer phrase is no name for anything."""
@@ -191,10 +191,22 @@ class Scene:
                 return found
         if any(child.dep_ == "compound" and relation(child.text) for child in token.lefts) and holder_of(token):
             return None  # "my sister elena", written low: whose name it is cannot be told from a word for a thing
+        somebody = token.lower_ in SOMEBODY or (token.dep_ == "pobj" and relation(token.text) is not None)
+        if somebody and (called := self._called(token)) is not None:
+            return called
         if token.lower_ in PARTITIVES and (whole := next(parts_of(token), None)) is not None:
             return self.thing(whole, subject)
         text = self.phrase(token, subject)
         return Node(text, "other") if text else None
+
+    def _called(self, noun: Token) -> Node | None:
+        """Whoever is named behind a noun that says no more than that it is somebody: "a guy called Oscar"."""
+        for child in noun.children:
+            if child.dep_ in {"acl", "relcl"} and child.lower_ in {"called", "named"}:
+                for each in child.children:
+                    if each.dep_ in {"oprd", "dobj", "attr"} and (name := self.names.at(each)) is not None:
+                        return self.named(name)
+        return None
 
     def phrase(self, head: Token, subject: Node | None = None) -> str:
         """The words of a noun phrase, without articles; empty if it names nothing."""
@@ -221,6 +233,8 @@ class Scene:
     def _words(self, head: Token) -> list[Token]:
         words = [*self._before(head), head]
         for child in head.rights:
+            if child.dep_ == "nummod" and child.i == words[-1].i + 1 and head.tag_.startswith("NNP"):
+                words.append(child)  # "Pixel 8"
             if child.dep_ == "prep" and child.lower_ == "of":
                 inner = next((each for each in child.children if each.dep_ == "pobj"), None)
                 if inner is None or inner.tag_ in {"PRP", "DT", "WP"}:

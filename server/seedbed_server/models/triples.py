@@ -18,7 +18,7 @@ from .complements import complements
 from .contract import Claim
 from .lemmas import Lemmas
 from .nicknaming import nicknames
-from .owning import own_name, owned_subject, owned_value
+from .owning import first_or_last_day, own_name, owned_subject, owned_value
 from .phrases import Node, Scene
 from .references import resolve
 from .spells import spells
@@ -72,6 +72,7 @@ class Triples:
 
     def _clause(self, scene: Scene, verb: Token) -> Iterator[Claim]:
         yield from own_name(scene, verb)
+        yield from first_or_last_day(scene, verb)
         owned = owned_subject(verb)
         subjects = [] if owned is not None else list(self._subjects(scene, verb))
         if not subjects and owned is None:

@@ -1,0 +1,90 @@
+"""Companies by where they stand and how they are written: "hired by Stripe", "a job at Adyen", "Crumb & Co", "Acme Corp.".
+
+Where one works is told by the sentence, whether or not a recogniser has heard of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from spacy.tokens import Doc, Token
+
+from .labeller import Found
+from .vocabulary import NOT_NAMES, TIME_NOUNS, relation
+
+HIRING = {"hire", "hired", "hires", "hiring", "employs", "employed", "recruited", "poached", "headhunted"}
+"""What only a company does to somebody."""
+
+EMPLOYED = {
+    "work", "works", "worked", "working", "job", "intern", "interned", "interning", "internship", "interview",
+    "interviews", "interviewed", "interviewing", "engineer", "hired", "employed", "role", "position", "offer", "career",
+}  # fmt: skip
+"""Words that "at" joins to a company."""
+
+_FORMS = {
+    "corp", "corp.", "inc", "inc.", "ltd", "ltd.", "gmbh", "llc", "plc", "ag", "bv", "b.v.", "co.", "s.a.", "oy", "ab",
+    "aps", "limited",
+}  # fmt: skip
+"""Legal forms, with which only the name of a company ends."""
+
+_KIN_OF_FIRMS = {"co", "co.", "sons", "daughters", "company", "partners", "bros", "associates"}
+
+
+def companies(doc: Doc) -> Iterator[Found]:
+    """First and last token, and type, of what stands or is written as a company only is."""
+    for token in doc:
+        if token.text == "&":
+            yield from _joined(token)
+        elif not token.text[:1].isupper():
+            continue
+        elif token.lower_ in _FORMS and token.i > 0 and _is_capital(doc[token.i - 1]):
+            yield _first(token), token.i, "organisation"
+        elif _employs(token):
+            for each in (token, *(other for other in token.conjuncts if _may_name(other))):
+                yield _first(each), each.i, "organisation"
+
+
+def _joined(sign: Token) -> Iterator[Found]:
+    """As in "Crumb & Co": one name, unless two people are joined so."""
+    doc, first, last = sign.doc, sign.i - 1, sign.i + 1
+    if first < 0 or last >= len(doc) or not (_is_capital(doc[first]) and _is_capital(doc[last])):
+        return
+    whole = any(ent.start <= first and last < ent.end and ent.label_ != "PERSON" for ent in doc.ents)
+    beside = doc[first].dep_ in {"appos", "conj"} and doc[first].head.tag_ in {"NN", "NNS"}  # "my bakery, Crumb & Co"
+    if doc[last].lower_ in _KIN_OF_FIRMS or whole or beside:
+        yield _first(doc[first]), last, "organisation"
+
+
+def _employs(token: Token) -> bool:
+    """Whether a word stands where only a company does."""
+    if not _may_name(token):
+        return False
+    if token.dep_ == "nsubj" and token.head.lower_ in HIRING:
+        return any(child.dep_ == "dobj" for child in token.head.children)
+    if token.dep_ != "pobj" or token.head.lower_ not in {"at", "by"} or token.tag_ not in {"NNP", "NNPS"}:
+        return False
+    governor = token.head.head
+    if token.head.lower_ == "by":
+        return governor.lower_ in HIRING
+    return bool(EMPLOYED & {governor.lower_, governor.head.lower_ if governor.dep_ == "prep" else ""})
+
+
+def _may_name(token: Token) -> bool:
+    """Whether a noun without an article or owner may be a name."""
+    if not token.tag_.startswith("NN") or not _is_capital(token) or token.lower_ in NOT_NAMES | TIME_NOUNS:
+        return False
+    if relation(token.text) is not None or token.i + 1 < len(token.doc) and token.nbor().tag_ == "POS":
+        return False
+    return not any(child.dep_ in {"det", "poss", "nummod"} for child in token.lefts)
+
+
+def _is_capital(token: Token) -> bool:
+    return token.text[:1].isupper() and token.tag_.startswith(("NN", "JJ", "VB"))
+
+
+def _first(last: Token) -> int:
+    """The first token of the run of proper nouns that ends with a token."""
+    first = last.i
+    while first > 0 and (left := last.doc[first - 1]).tag_.startswith("NNP") and left.text[:1].isupper():
+        first -= 1
+    return first
