@@ -46,13 +46,17 @@ def companies(doc: Doc) -> Iterator[Found]:
 
 def _joined(sign: Token) -> Iterator[Found]:
     """As in "Crumb & Co": one name, unless two people are joined so."""
-    doc, first, last = sign.doc, sign.i - 1, sign.i + 1
-    if first < 0 or last >= len(doc) or not (_is_capital(doc[first]) and _is_capital(doc[last])):
+    doc, left, right = sign.doc, sign.i - 1, sign.i + 1
+    if left < 0 or right >= len(doc) or not all(_is_proper(doc[i]) for i in (left, right)):
         return
-    whole = any(ent.start <= first and last < ent.end and ent.label_ != "PERSON" for ent in doc.ents)
-    beside = doc[first].dep_ in {"appos", "conj"} and doc[first].head.tag_ in {"NN", "NNS"}  # "my bakery, Crumb & Co"
-    if doc[last].lower_ in _KIN_OF_FIRMS or whole or beside:
-        yield _first(doc[first]), last, "organisation"
+    first, last = _first(doc[left]), right
+    while last + 1 < len(doc) and _is_proper(doc[last + 1]):
+        last += 1
+    whole = any((ent.start, ent.end, ent.label_) == (first, last + 1, "ORG") for ent in doc.ents)
+    kind = doc[left].head  # "my bakery, Crumb & Co", and not "my son Tom & Ben"
+    described = doc[left].dep_ in {"appos", "conj"} and kind.tag_ == "NN" and relation(kind.text) is None
+    if doc[last].lower_ in _KIN_OF_FIRMS or whole or described:
+        yield first, last, "organisation"
 
 
 def _employs(token: Token) -> bool:
@@ -82,9 +86,13 @@ def _is_capital(token: Token) -> bool:
     return token.text[:1].isupper() and token.tag_.startswith(("NN", "JJ", "VB"))
 
 
+def _is_proper(token: Token) -> bool:
+    return token.tag_.startswith("NNP") and token.text[:1].isupper()
+
+
 def _first(last: Token) -> int:
     """The first token of the run of proper nouns that ends with a token."""
     first = last.i
-    while first > 0 and (left := last.doc[first - 1]).tag_.startswith("NNP") and left.text[:1].isupper():
+    while first > 0 and _is_proper(last.doc[first - 1]):
         first -= 1
     return first

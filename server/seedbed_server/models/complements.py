@@ -202,7 +202,8 @@ def _beside(clause: Clause, word: str, node: Node, noun: Token) -> str:
         return canonical(f"{clause.base} {word}")
     if node.type == "other" or noun.tag_ in {"PRP", "DT", "WP"} or noun.lower_ in VAGUE_NOUNS:
         return ""
-    if word in _WHERE and noun.tag_ in {"NN", "NNS"} and clause.scene.names.at(noun) is None:
+    taught = clause.lemma in {"teach", "study", "lecture"}
+    if word in _WHERE and not taught and noun.tag_ in {"NN", "NNS"} and clause.scene.names.at(noun) is None:
         return ""  # "bought a house in Harrogate": where the house is
     if clause.lemma in NOT_CLAIMS | {"have", "own"} or (node.type == "person" and word not in {"with", "to", "from"}):
         return ""

@@ -146,7 +146,7 @@ NOT_CLAIMS = {
     "capture", "check", "support", "tag", "surround", "face", "handle", "deal", "welcome", "hit", "congratulate",
     "bless", "find", "end", "turn", "express", "focus", "excite", "live", "stay", "wait", "hold", "notice", "add",
     "set", "figure", "include", "involve", "admire", "be", "spend",
-    "lend", "borrow", "skip", "leave", "close", "shut", "drop", "grab", "pick", "wash", "clean", "carry", "charge",
+    "lend", "borrow", "skip", "close", "shut", "drop", "grab", "pick", "wash", "clean", "carry", "charge",
     "lift", "press", "plug", "wrap", "load", "empty", "fill", "switch", "return", "hand", "pass", "throw", "pull", "push",
 }  # fmt: skip
 """Verbs that with a common noun say little that lasts; with a name they do, and are kept."""
