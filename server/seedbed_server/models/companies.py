@@ -27,6 +27,7 @@ _FORMS = {
 }  # fmt: skip
 """Legal forms, with which only the name of a company ends."""
 
+_SAINTS = {"st", "st.", "saint"}
 _KIN_OF_FIRMS = {"co", "co.", "sons", "daughters", "company", "partners", "bros", "associates"}
 
 
@@ -39,6 +40,8 @@ def companies(doc: Doc) -> Iterator[Found]:
             continue
         elif token.lower_ in _FORMS and token.i > 0 and _is_capital(doc[token.i - 1]):
             yield _first(token), token.i, "organisation"
+        elif token.lower_ in _SAINTS:
+            yield from _named_after_saint(token)
         elif _employs(token):
             for each in (token, *(other for other in token.conjuncts if _may_name(other))):
                 yield _first(each), each.i, "organisation"
@@ -52,24 +55,35 @@ def _joined(sign: Token) -> Iterator[Found]:
     first, last = _first(doc[left]), right
     while last + 1 < len(doc) and _is_proper(doc[last + 1]):
         last += 1
-    whole = any((ent.start, ent.end, ent.label_) == (first, last + 1, "ORG") for ent in doc.ents)
+    acts = doc[left].dep_ == "nsubj" and doc[left].head.tag_ != "VBZ"  # "Tom & Ana moved"
+    whole = not acts and any((ent.start, ent.end, ent.label_) == (first, last + 1, "ORG") for ent in doc.ents)
     kind = doc[left].head  # "my bakery, Crumb & Co", and not "my son Tom & Ben"
     described = doc[left].dep_ in {"appos", "conj"} and kind.tag_ == "NN" and relation(kind.text) is None
     if doc[last].lower_ in _KIN_OF_FIRMS or whole or described:
         yield first, last, "organisation"
 
 
+def _named_after_saint(saint: Token) -> Iterator[Found]:
+    """As in "goes to St Mary's": a school, church or hospital, if nothing is Mary's."""
+    doc, at = saint.doc, saint.i + 1
+    if at + 1 < len(doc) and _is_proper(doc[at]) and doc[at + 1].tag_ == "POS" and doc[at].dep_ != "poss":
+        yield saint.i, at + 1, "organisation"
+
+
 def _employs(token: Token) -> bool:
     """Whether a word stands where only a company does."""
     if not _may_name(token):
         return False
-    if token.dep_ == "nsubj" and token.head.lower_ in HIRING:
-        return any(child.dep_ == "dobj" for child in token.head.children)
+    if token.dep_ == "nsubj":
+        objects = {child.lower_ for child in token.head.children if child.dep_ == "dobj"}
+        return bool(objects) if token.head.lower_ in HIRING else token.head.lower_ == "offered" and "job" in objects
     if token.dep_ != "pobj" or token.head.lower_ not in {"at", "by"} or token.tag_ not in {"NNP", "NNPS"}:
         return False
     governor = token.head.head
     if token.head.lower_ == "by":
         return governor.lower_ in HIRING
+    if governor.lower_ == "day" and any(child.lower_ in {"first", "last"} for child in governor.lefts):
+        return True
     return bool(EMPLOYED & {governor.lower_, governor.head.lower_ if governor.dep_ == "prep" else ""})
 
 

@@ -156,6 +156,8 @@ def _object(clause: Clause, noun: Token) -> Iterator[Said]:
         node = clause.thing(each)
         if node is None:
             continue
+        if clause.lemma == "leave" and node.text.islower() and noun.lower_ not in INSTITUTIONS | {"job"}:
+            continue  # a phone on the bus
         named = node.type != "other" and clause.lemma in _WORD_OF_A_NAME
         if clause.lemma not in NOT_CLAIMS or " " in base or named:
             yield Said(canonical(base), node, each, is_none(each))
@@ -203,6 +205,8 @@ def _beside(clause: Clause, word: str, node: Node, noun: Token) -> str:
     if node.type == "other" or noun.tag_ in {"PRP", "DT", "WP"} or noun.lower_ in VAGUE_NOUNS:
         return ""
     taught = clause.lemma in {"teach", "study", "lecture"}
+    if word in {"from", "to"} and clause.lemma in {"take", "get", "catch"}:
+        return ""  # "took the train from Ghent"
     if word in _WHERE and not taught and noun.tag_ in {"NN", "NNS"} and clause.scene.names.at(noun) is None:
         return ""  # "bought a house in Harrogate": where the house is
     if clause.lemma in NOT_CLAIMS | {"have", "own"} or (node.type == "person" and word not in {"with", "to", "from"}):

@@ -91,7 +91,8 @@ def _attribute(clause: Clause, noun: Token) -> Iterator[Said]:
 
 def _employer(clause: Clause, calling: Token) -> Iterator[Said]:
     """Whom one with a calling works for, and where one is from: "an engineer at Siemens", "a postman from Galway"."""
-    for prep in hanging(calling):
+    of = [noun for prep in calling.children if prep.lower_ == "of" for noun in objects_of(prep)]
+    for prep in (prep for noun in (calling, *of) for prep in hanging(noun)):
         for noun in objects_of(prep) if prep.lower_ in {"at", "for", "with", "from"} else ():
             if (node := clause.thing(noun)) is None:
                 continue

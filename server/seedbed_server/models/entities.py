@@ -57,7 +57,12 @@ _THINGS = {
     "drive", "drives", "drove", "driving", "bought", "buy", "buying", "sold", "sell", "selling", "own", "owns", "use",
     "uses", "using", "used", "ride", "rides", "riding", "ordered", "wear", "install", "installed",
 }  # fmt: skip
-_STUDIED = {"learn", "learning", "learnt", "learned", "do", "does", "doing", "practise", "practice", "play", "code"}
+_STUDIED = {
+    "learn", "learns", "learning", "learnt", "learned", "do", "does", "doing", "practise", "practice", "play", "plays",
+    "played", "playing", "code", "watch", "watching",
+}  # fmt: skip
+_TRUSTED = {"bank", "banks", "banking", "signed", "insured"}
+_SUBSCRIBED = {"switch", "switched", "switching", "subscribe", "subscribed", "migrated", "upgraded", "logged"}
 _ROLES = {"user", "assistant", "system", "tool", "function", "developer"}
 _MARRYING = {"marry", "married", "marrying", "marries", "dating", "engaged"}
 _LIVING = {"person", "other"}
@@ -172,10 +177,19 @@ def _is_in_town(name: Token) -> bool:
     """Whether one is "at" a name that is itself in a place: "he's at Bosch in Stuttgart"; so it is a company."""
     governor = name.head.head
     calling = any(child.dep_ == "attr" and child.tag_ == "NN" for child in governor.children)
+    if governor.lower_ == "been" or _is_calling(governor):
+        return True
     if governor.lower_ not in {"is", "'s", "'m", "am", "are", "'re", "was", "been", "be"}:
         return False
     beside = (*name.children, *governor.children)
     return calling or any(prep.lower_ == "in" and prep.dep_ == "prep" and prep.i > name.i for prep in beside)
+
+
+def _is_calling(noun: Token) -> bool:
+    """Whether a noun says what somebody is: "I'm a NURSE at", "she's head of DATA at"."""
+    if noun.dep_ == "pobj" and noun.head.lower_ == "of":
+        noun = noun.head.head
+    return noun.dep_ == "attr" and noun.tag_ == "NN"
 
 
 def _no_person(doc: Doc, name: Name, preposition: str, governor: Token) -> str:
@@ -183,17 +197,27 @@ def _no_person(doc: Doc, name: Name, preposition: str, governor: Token) -> str:
     head = doc[name.last]
     placed = preposition == "in" and governor.lower_ not in _TRUSTING
     leads = head.head.i > 0 and head.head.nbor(-1).lower_ in _LEADING  # whatever the parser ties "to" to
-    moved = preposition == "to" and (leads or governor.lower_ in _DWELLING)
+    moved = preposition == "to" and (leads or governor.lower_ in _DWELLING or _is_far_end(head))
     said_to_be = (
         {child.lower_ for child in head.head.children if child.dep_ == "attr"} if head.dep_ == "nsubj" else set()
     )
     if placed or moved or said_to_be & _PLACES:
         return "location"
+    if preposition in {"from", "to"} and governor.lower_ in _SUBSCRIBED:
+        return "product"
     is_owner = name.last + 1 < len(doc) and doc[name.last + 1].tag_ == "POS"
     works = governor.lower_ in EMPLOYED | _STARTING
     serves = preposition == "at" and (governor.dep_ == "attr" or works or _is_in_town(head)) and not is_owner
     sells = preposition == "from" and (governor.lower_ in _ORDERING or governor.head.lower_ in _ORDERING)
-    return "organisation" if serves or sells else "person"
+    banks = preposition == "with" and governor.lower_ in _TRUSTED
+    return "organisation" if serves or sells or banks else "person"
+
+
+def _is_far_end(name: Token) -> bool:
+    """Whether a name is the end of a way that begins at a place: "from Delft to ROTTERDAM"."""
+    to = name.head
+    starts = [prep for prep in (to.head, *to.head.children) if prep.lower_ == "from" and prep.i < to.i]
+    return any(child.ent_type_ == "GPE" for start in starts for child in start.children if child.dep_ == "pobj")
 
 
 def _agreed(doc: Doc, names: list[Name]) -> list[Name]:

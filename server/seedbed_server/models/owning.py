@@ -72,7 +72,7 @@ def owned_value(scene: Scene, verb: Token, noun: Token, stance: Stance) -> Itera
 def first_or_last_day(scene: Scene, verb: Token) -> Iterator[Claim]:
     """(Maya, work at, Tidepost) until 26 June, of "my last day at Tidepost is 26 June"; from then on, of a first day."""
     for day in verb.children if verb.lower_ in _IS and scene.time is not None else ():
-        if day.lower_ != "day" or day.dep_ not in {"nsubj", "nsubjpass"} or (holder := holder_of(day)) is None:
+        if day.lower_ != "day" or day.dep_ not in {"nsubj", "npadvmod"} or (holder := holder_of(day)) is None:
             continue
         side = {child.lower_ for child in day.lefts} & {"first", "last"}
         owner, when = scene.owner(holder), _time_behind(verb)

@@ -7,6 +7,7 @@ other pronoun is nobody we know, and never becomes an end. "My sister" is
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -49,6 +50,9 @@ _NOT_NOUNS = {
 }
 _MODIFIERS = {"amod", "compound", "nummod", "nmod", "quantmod", "poss", "case", "advmod", "npadvmod", "punct"}
 _DROPPED_TAGS = {"DT", "PDT", "PRP$", "WP$", "WDT", "_SP", "UH"}
+
+
+_ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +157,8 @@ class Scene:
 
     def relative(self, noun: Token) -> Node | None:
         """As in "Maya's sister" for "my sister", or the name that stands beside it; None for other nouns."""
-        if not noun.tag_.startswith("NN") or relation(noun.text) is None or not is_short_chain(noun):
+        acts = noun.dep_ == "nsubj" and noun.tag_ == "JJ"  # "my flatmate", which the tagger does not know
+        if not (noun.tag_.startswith("NN") or acts) or relation(noun.text) is None or not is_short_chain(noun):
             return None
         for found in self.relations:
             if found.noun == noun and not found.negated and (name := self.names.at(found.name)):
@@ -191,7 +196,8 @@ class Scene:
                 return found
         if any(child.dep_ == "compound" and relation(child.text) for child in token.lefts) and holder_of(token):
             return None  # "my sister elena", written low: whose name it is cannot be told from a word for a thing
-        somebody = token.lower_ in SOMEBODY or (token.dep_ == "pobj" and relation(token.text) is not None)
+        first = token.head if token.dep_ == "conj" else token
+        somebody = token.lower_ in SOMEBODY or (first.dep_ == "pobj" and relation(token.text) is not None)
         if somebody and (called := self._called(token)) is not None:
             return called
         if token.lower_ in PARTITIVES and (whole := next(parts_of(token), None)) is not None:
@@ -210,6 +216,8 @@ class Scene:
 
     def phrase(self, head: Token, subject: Node | None = None) -> str:
         """The words of a noun phrase, without articles; empty if it names nothing."""
+        if _ORDINAL.fullmatch(head.text):
+            return ""
         if head.tag_ in _PRONOUN_TAGS or head.tag_ == "CD" or head.lower_ in VAGUE_NOUNS | _NOT_NOUNS | TIME_NOUNS:
             return ""
         if not any(map(str.isalpha, head.text)) or ((name := self.names.at(head)) is not None and name.type == "date"):

@@ -41,7 +41,8 @@ PREDICATES = {
     "split up with": "be separated from", "split with": "be separated from", "separate from": "be separated from",
     # going
     "go to": "go to", "travel to": "go to", "fly to": "go to", "be to": "go to", "take trip to": "go to",
-    "go on trip to": "go to", "drive to": "go to", "head to": "go to", "visit": "visit",
+    "go on trip to": "go to", "take train to": "go to", "take bus to": "go to", "take flight to": "go to",
+    "take ferry to": "go to", "drive to": "go to", "head to": "go to", "visit": "visit",
     "move out of": "moved from", "return to": "go to", "move back from": "moved from", "relocate from": "moved from",
     "emigrate from": "moved from", "move here from": "moved from", "move over from": "moved from",
     "move back in": "moved to",

@@ -25,7 +25,7 @@ class Relation:
     """``name`` (a proper noun) is the ``predicate`` of ``holder``.
 
     ``holder`` is the possessor's token ("my", "Elena"), or the subject of the
-    having; ``noun`` the word that says the relation.
+    having, or the noun itself where "I have" is left out; ``noun`` the word that says the relation.
     """
 
     holder: Token
@@ -133,7 +133,7 @@ def _equated(noun: Token, holder: Token) -> Iterator[tuple[Token, Token, bool]]:
         if _asked(verb):
             continue
         if is_name(other):
-            yield holder, other, negated
+            yield from ((holder, name, negated) for name in _listed(other))
         elif other.lower_ in SOMEBODY:
             yield from ((holder, name, negated) for name in _named_after(other))
         elif relation(other.text) is not None:  # "my sister Ana is Tom's boss"
@@ -154,11 +154,20 @@ def _haver(noun: Token) -> Token | None:
     while noun.dep_ == "conj":
         noun = noun.head
     verb = noun.head
+    if noun.dep_ == "ROOT":
+        return noun if _is_fragment(noun) else None
     if noun.dep_ == "pobj" and verb.lower_ == "with" and verb.head.lower_ in _LIVING and not _asked(verb):
         return next((child for child in verb.head.children if child.dep_ == "nsubj"), None)
     if noun.dep_ != "dobj" or verb.lower_ not in _HAVING or _asked(verb):
         return None
     return next((child for child in verb.children if child.dep_ == "nsubj"), None)
+
+
+def _is_fragment(noun: Token) -> bool:
+    """Whether a noun is all that its sentence says somebody has: "and a cat called Pickle"."""
+    if _asked(noun) or not any(child.lower_ in {"a", "an"} for child in noun.lefts):
+        return False
+    return all(token.tag_ in {"CC", "UH", ",", "DT", "JJ"} for token in noun.sent if token.i < noun.i)
 
 
 def _asked(verb: Token) -> bool:

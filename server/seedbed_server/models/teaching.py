@@ -20,6 +20,11 @@ _OBJECTS = {
     "product": ("drive", "use", "install", "ride", "wear", "download", "sell", "charge"),
 }  # fmt: skip
 _TAUGHT = {predicate: kind for kind, predicates in _OBJECTS.items() for predicate in predicates}
+_OF_PERSONS = {
+    "work as", "work at", "used to work at", "marry", "be married to", "be engaged to", "be separated from", "date",
+    "live with",
+}  # fmt: skip
+"""What only people do."""
 _TEACHABLE = {
     "location": {"person", "organisation", "other", "product"},
     "organisation": {"person", "location", "other", "product"},
@@ -30,13 +35,16 @@ _TEACHABLE = {
 
 def taught(names: Names, claims: Sequence[Claim], persons: Iterable[str]) -> tuple[Names, list[Claim]]:
     """Names and claims of a text with the types that its claims teach."""
+    persons = [*persons, *(claim.subject for claim in claims if claim.predicate in _OF_PERSONS)]
     lessons: dict[str, str] = {}
     sure = {name.casefold() for name in persons} | {claim.subject.casefold() for claim in claims if _acts(claim)}
     for claim in claims:
+        if claim.predicate in _OF_PERSONS and claim.subject_type in {"location", "other"} and _is_name(claim.subject):
+            lessons.setdefault(claim.subject, "person")
         kind = _TAUGHT.get(claim.predicate)
-        if kind is None or not claim.object[:1].isupper() or claim.object.casefold() in sure:
+        if kind is None or not _is_name(claim.object) or claim.object.casefold() in sure:
             continue
-        if claim.object_type in _TEACHABLE[kind] and "'s " not in claim.object:
+        if claim.object_type in _TEACHABLE[kind]:
             lessons.setdefault(claim.object, kind)
     if not lessons:
         return names, list(claims)
@@ -49,6 +57,10 @@ def taught(names: Names, claims: Sequence[Claim], persons: Iterable[str]) -> tup
         )
         for claim in claims
     ]
+
+
+def _is_name(end: str) -> bool:
+    return end[:1].isupper() and "'s " not in end
 
 
 def _retyped(name: Name, kind: str | None) -> Name:

@@ -191,7 +191,8 @@ def _is_elided(verb: Token) -> bool:
 def _relations(scene: Scene) -> Iterator[Claim]:
     """(Maya, sister, Elena) of every relation whose holder is known."""
     for found in scene.relations:
-        owner = scene.owner(found.holder)
+        left_out = found.holder == found.noun and scene.speaker and found.noun.i not in scene.quoted
+        owner = Node(scene.speaker, "person") if left_out else scene.owner(found.holder)
         name = scene.names.at(found.name)
         if owner is None or name is None:
             continue

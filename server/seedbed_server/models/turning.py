@@ -21,7 +21,7 @@ from .vocabulary import KIN, PETS, relation, singular
 _NAMING = {"call", "name", "nickname", "rename"}
 _EMPLOYING = {
     "hire": "work at", "employ": "work at", "recruit": "work at", "poach": "work at", "headhunt": "work at",
-    "fire": "be fired from", "sack": "be fired from",
+    "fire": "be fired from", "sack": "be fired from", "lay off": "be fired from",
 }  # fmt: skip
 """What a company does to somebody, and what it says of them."""
 _ANYONE = {"everyone", "everybody", "people", "friends", "they", "all", "most"}
@@ -39,10 +39,10 @@ def about_object(clause: Clause) -> Iterator[tuple[Node, Said]]:
         for name in names:
             if (said := clause.thing(name)) is not None:
                 yield clause.subject, Said("be called", said, name)
-    if clause.lemma in _EMPLOYING and not clause.passive and clause.subject.type != "person":
+    if clause.base in _EMPLOYING and not clause.passive and clause.subject.type != "person":
         company = Node(clause.subject.text, "organisation")
         for each in objects:
-            yield from ((node, Said(_EMPLOYING[clause.lemma], company, each)) for node in clause.scene.agents(each))
+            yield from ((node, Said(_EMPLOYING[clause.base], company, each)) for node in clause.scene.agents(each))
     if clause.lemma in {"lose", "bury"}:
         for each in objects:
             if relation(each.text) and (each.lower_ in KIN or each.lower_ in PETS):

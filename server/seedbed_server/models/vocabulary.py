@@ -270,7 +270,7 @@ INSTITUTIONS = {
 DWELLINGS = {"house", "flat", "apartment", "cottage", "bungalow", "condo", "home", "place", "studio"}
 """Where one lives."""
 
-SOMEBODY = {"guy", "girl", "boy", "man", "woman", "person", "lady", "bloke", "lad", "chap", "fellow", "dude"}
+SOMEBODY = {"guy", "girl", "boy", "man", "woman", "person", "lady", "bloke", "lad", "chap", "fellow", "dude", "someone", "somebody"}
 """Nouns that say of somebody no more than that; what they are called is who is meant."""
 
 WHEREABOUTS = {"from", "into", "in", "at", "to", "with", "on", "near", "outside"}
