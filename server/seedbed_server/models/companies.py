@@ -1,4 +1,4 @@
-"""Companies by where they stand and how they are written: "hired by Stripe", "a job at Adyen", "Crumb & Co", "Acme Corp.".
+"""Companies by where they stand and how they are written: "hired by Stripe", "a job at Adyen", "Crumb & Co".
 
 Where one works is told by the sentence, whether or not a recogniser has heard of it.
 """
@@ -91,7 +91,7 @@ def _may_name(token: Token) -> bool:
     """Whether a noun without an article or owner may be a name."""
     if not token.tag_.startswith("NN") or not _is_capital(token) or token.lower_ in NOT_NAMES | TIME_NOUNS:
         return False
-    if relation(token.text) is not None or token.i + 1 < len(token.doc) and token.nbor().tag_ == "POS":
+    if relation(token.text) is not None or (token.i + 1 < len(token.doc) and token.nbor().tag_ == "POS"):
         return False
     return not any(child.dep_ in {"det", "poss", "nummod"} for child in token.lefts)
 

@@ -11,10 +11,11 @@ from collections.abc import Iterator
 
 from spacy.tokens import Token
 
+from .activities import activities, new_post
 from .clauses import Clause, Said, antecedent, canonical, hanging, is_none, objects_of
 from .copula import copula
 from .lemmas import Lemmas
-from .phrases import LONGEST_OBJECT, Node, Scene
+from .phrases import Node, Scene
 from .predicates import PREDICATES, STATE_CHANGES
 from .relations import is_name
 from .trees import each_of
@@ -22,7 +23,6 @@ from .vocabulary import (
     ARGUMENT_PREPOSITIONS,
     DIRECTIONS,
     DOING,
-    IDLE_ACTIVITIES,
     INSTITUTIONS,
     LASTING,
     LIKING,
@@ -51,6 +51,7 @@ def complements(clause: Clause, lemmas: Lemmas) -> Iterator[Said]:
     elif clause.passive and clause.verb.lower_ in {"called", "named"}:
         yield from _named(clause)
     else:
+        yield from new_post(clause)
         yield from _action(clause, lemmas)
 
 
@@ -82,20 +83,23 @@ def _action(clause: Clause, lemmas: Lemmas) -> Iterator[Said]:
     ]
     if clause.verb.dep_ == "relcl" and not objects and preps and not _is_relative(clause.verb):
         return  # "concerts I have had in June": what is had is not beside the verb
-    if clause.base == "be promoted":
-        yield from _new_post(clause)
-    if any(child.dep_ in {"oprd", "ccomp"} and child.tag_ in {"JJ", "RB"} for child in children) and objects:
-        return  # "we leave the door open": how a thing is, for a while
+    if _is_kept(objects, children):
+        return
     for noun in objects:
         if not _stands_for_more(clause, noun, preps):
             yield from _object(clause, noun)
     if clause.lemma in LIKING:
-        yield from _activities(clause, lemmas)
+        yield from activities(clause, lemmas)
     for prep in preps:
         yield from _around(clause, prep, objects)
     for noun in objects:
         for prep in hanging(noun):
             yield from _around(clause, prep, [noun])
+
+
+def _is_kept(objects: list[Token], children: list[Token]) -> bool:
+    """Whether a clause says how a thing is for a while: "we leave the door open"."""
+    return bool(objects) and any(child.dep_ in {"oprd", "ccomp"} and child.tag_ in {"JJ", "RB"} for child in children)
 
 
 def _linked(prep: Token) -> Iterator[Token]:
@@ -110,17 +114,6 @@ def _linked(prep: Token) -> Iterator[Token]:
 def _is_relative(verb: Token) -> bool:
     """Whether "who", "which" or "that" acts in a clause."""
     return any(child.dep_ in {"nsubj", "nsubjpass"} and child.tag_ in {"WP", "WDT"} for child in verb.children)
-
-
-def _new_post(clause: Clause) -> Iterator[Said]:
-    """The post that one is promoted to, where the parser took its first word for a verb: "promoted to head nurse"."""
-    for child in clause.verb.children:
-        if child.dep_ != "xcomp" or child.nbor(-1).lower_ != "to":
-            continue
-        last = next((noun for noun in child.rights if noun.dep_ == "dobj"), child)
-        words = clause.scene.doc[child.i : last.right_edge.i + 1]
-        if len(words) <= LONGEST_OBJECT:
-            yield Said("be promoted to", Node(words.text, "other"), words[-1])
 
 
 def _stands_for_more(clause: Clause, noun: Token, preps: list[Token]) -> bool:
@@ -202,16 +195,21 @@ def _beside(clause: Clause, word: str, node: Node, noun: Token) -> str:
         return PREDICATES[whole]
     if node.type == "other" and clause.lemma in {"teach", "study", "lecture"} and word == "at":
         return canonical(f"{clause.base} {word}")
-    if node.type == "other" or noun.tag_ in {"PRP", "DT", "WP"} or noun.lower_ in VAGUE_NOUNS:
+    if noun.tag_ in {"PRP", "DT", "WP"} or noun.lower_ in VAGUE_NOUNS or _is_of_object(clause, word, noun):
         return ""
-    taught = clause.lemma in {"teach", "study", "lecture"}
-    if word in {"from", "to"} and clause.lemma in {"take", "get", "catch"}:
-        return ""  # "took the train from Ghent"
-    if word in _WHERE and not taught and noun.tag_ in {"NN", "NNS"} and clause.scene.names.at(noun) is None:
-        return ""  # "bought a house in Harrogate": where the house is
+    if node.type == "other":
+        return ""
     if clause.lemma in NOT_CLAIMS | {"have", "own"} or (node.type == "person" and word not in {"with", "to", "from"}):
         return ""
     return "" if clause.lemma == "start" else canonical(f"{clause.base} {word}")
+
+
+def _is_of_object(clause: Clause, word: str, noun: Token) -> bool:
+    """Whether a place is the object's, not the verb's: "bought a house in Harrogate", "took the train from Ghent"."""
+    if word in {"from", "to"}:
+        return clause.lemma in {"take", "get", "catch"}
+    taught = clause.lemma in {"teach", "study", "lecture"}
+    return word in _WHERE and not taught and noun.tag_ in {"NN", "NNS"} and clause.scene.names.at(noun) is None
 
 
 def _led_to(clause: Clause, word: str, node: Node) -> str:
@@ -238,37 +236,3 @@ def _is_named(scene: Scene, noun: Token) -> bool:
     return noun.lower_ in INSTITUTIONS and any(
         child.dep_ == "compound" and (child.tag_.startswith("NNP") or scene.names.at(child)) for child in noun.lefts
     )
-
-
-def _activities(clause: Clause, lemmas: Lemmas) -> Iterator[Said]:
-    """What one likes doing, or leaves off: "love hiking in the Alps", "quit smoking"."""
-    if any(child.dep_ == "aux" and lemmas.of(child) == "would" for child in clause.verb.children):
-        return
-    for child in clause.verb.children:
-        if child.dep_ != "xcomp":
-            continue
-        for each in [child, *(joined for joined in child.conjuncts if joined.i > child.i)]:
-            if words := _activity(each, clause.scene):
-                yield Said(canonical(clause.base), Node(words, "other"), each.right_edge)
-
-
-def _activity(verb: Token, scene: Scene) -> str:
-    """An activity as a phrase; empty if it is too long, says nothing, or holds a pronoun."""
-    objects = [child for child in verb.rights if child.dep_ == "dobj"]
-    if (verb.lower_ in IDLE_ACTIVITIES and not objects) or not verb.text.isalpha():
-        return ""
-    if any(child.dep_ in {"nsubj", "nsubjpass", "auxpass"} for child in verb.children):
-        return ""
-    words = [verb.text]
-    for child in verb.rights:
-        if child.dep_ == "dobj" and not (said := scene.phrase(child)):
-            return ""
-        if child.dep_ == "dobj":
-            words.append(said)
-        elif child.dep_ == "prt":
-            words.append(child.text)
-        elif child.dep_ == "prep" and child.lower_ in {"in", "to", "with", "on", "for", "at", "by", "near"}:
-            noun = next((scene.phrase(each) for each in objects_of(child)), "")
-            words += [child.lower_, noun] if noun else []
-    text = " ".join(words)
-    return text if len(text.split()) <= LONGEST_OBJECT else ""

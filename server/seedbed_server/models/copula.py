@@ -35,7 +35,7 @@ def copula(clause: Clause) -> Iterator[Said]:
 
 
 def _is_employer(clause: Clause, noun: Token, node: Node) -> bool:
-    """Whether "is at" a company says that one works there: "he's at Bosch in Stuttgart", "I've been at Google since"."""
+    """Whether "is at" a company says that one works there: "he's at Bosch in Stuttgart"."""
     if clause.subject.type != "person" or node.type != "organisation":
         return False
     lasts = clause.verb.lower_ == "been" or any(child.lower_ == "now" for child in clause.verb.children)

@@ -16,8 +16,9 @@ from dataclasses import dataclass, replace
 from spacy.tokens import Doc, Token
 from spacy.tokens import Span as Stretch
 
-from .companies import EMPLOYED, companies
+from .companies import companies
 from .contract import Span
+from .kinds import kind_of
 from .labeller import Found
 from .lexicon import is_word
 from .relations import Relation
@@ -39,32 +40,7 @@ TYPES = {
 }
 """OntoNotes labels that are kept, and what they are called here."""
 
-_DWELLING = {
-    "move", "moved", "moving", "moves", "live", "lives", "lived", "living", "relocate", "relocated", "relocating",
-    "born",
-    "travel", "traveled", "travelled", "flew", "fly", "flying", "reside", "resides",
-}  # fmt: skip
-_LEADING = {"bus", "train", "flight", "ferry", "plane", "tram", "ticket", "tickets", "trip", "road", "drive", "move"}
-"""What leads to a place: "the bus to Lyon"."""
-_PLACES = {
-    "address", "city", "town", "village", "country", "capital", "island", "region", "district", "suburb", "beach",
-}  # fmt: skip
-_ORDERING = {"order", "orders", "ordered", "ordering"}
-_TRUSTING = {"believe", "believed", "believes", "trust", "trusts", "trusted", "confide", "confided", "interested"}
-_STARTING = {"start", "starts", "started", "starting"}
-_FEASTS = {"christmas", "easter", "ramadan", "diwali", "hanukkah", "eid", "thanksgiving", "halloween", "passover"}
-_THINGS = {
-    "drive", "drives", "drove", "driving", "bought", "buy", "buying", "sold", "sell", "selling", "own", "owns", "use",
-    "uses", "using", "used", "ride", "rides", "riding", "ordered", "wear", "install", "installed",
-}  # fmt: skip
-_STUDIED = {
-    "learn", "learns", "learning", "learnt", "learned", "do", "does", "doing", "practise", "practice", "play", "plays",
-    "played", "playing", "code", "watch", "watching",
-}  # fmt: skip
-_TRUSTED = {"bank", "banks", "banking", "signed", "insured"}
-_SUBSCRIBED = {"switch", "switched", "switching", "subscribe", "subscribed", "migrated", "upgraded", "logged"}
 _ROLES = {"user", "assistant", "system", "tool", "function", "developer"}
-_MARRYING = {"marry", "married", "marrying", "marries", "dating", "engaged"}
 _LIVING = {"person", "other"}
 """Types of those whom a message may call in lower case: persons, and by a relation also pets."""
 _MANNER = {"with", "in", "of", "without", "by"}
@@ -137,87 +113,9 @@ def find_names(
         if taken.isdisjoint(tokens):
             taken.update(tokens)
             chosen.append(name)
-    return Names(doc, _agreed(doc, [_expected(doc, name) for name in chosen]))
-
-
-def _expected(doc: Doc, name: Name) -> Name:
-    """Corrects a type by what stands around it: one is in a place, works at a company, and marries a person."""
-    head = doc[name.last]
-    preposition = head.head.lower_ if head.dep_ == "pobj" else ""
-    verb = head.head.head if preposition else head.head
-    if name.type in {"person", "location"} and (thing := _thing(doc, name, verb)):
-        return replace(name, type=thing)
-    if name.type == "person":
-        return replace(name, type=_no_person(doc, name, preposition, verb))
-    if name.type not in {"location", "organisation"}:
-        return name
-    married = verb.lower_ in _MARRYING and (head.dep_ == "dobj" or preposition == "to")
-    dwells = name.type == "location" and head.dep_ == "nsubj" and verb.lower_ in _DWELLING
-    if married or dwells:
-        return replace(name, type="person")
-    works = any(token.lower_ in EMPLOYED for token in (verb, *verb.children))
-    begins = verb.lower_ in _STARTING
-    if (preposition == "at" and (works or begins or _is_in_town(head))) or (preposition == "for" and works):
-        return replace(name, type="organisation")
-    return name
-
-
-def _thing(doc: Doc, name: Name, verb: Token) -> str:
-    """What is neither somebody nor a place, if its sentence says so: "a Nokia", "learn Kubernetes"; else empty."""
-    head = doc[name.last]
-    if head.lower_ in _FEASTS and name.first == name.last:
-        return "event"
-    acted_on = head.dep_ == "dobj"
-    if any(child.lower_ in {"a", "an"} and child.dep_ == "det" for child in head.lefts):
-        return "product" if acted_on and verb.lower_ in _THINGS | {"have", "has", "got"} else ""
-    return "product" if acted_on and verb.lower_ in _THINGS else "other" if acted_on and verb.lower_ in _STUDIED else ""
-
-
-def _is_in_town(name: Token) -> bool:
-    """Whether one is "at" a name that is itself in a place: "he's at Bosch in Stuttgart"; so it is a company."""
-    governor = name.head.head
-    calling = any(child.dep_ == "attr" and child.tag_ == "NN" for child in governor.children)
-    if governor.lower_ == "been" or _is_calling(governor):
-        return True
-    if governor.lower_ not in {"is", "'s", "'m", "am", "are", "'re", "was", "been", "be"}:
-        return False
-    beside = (*name.children, *governor.children)
-    return calling or any(prep.lower_ == "in" and prep.dep_ == "prep" and prep.i > name.i for prep in beside)
-
-
-def _is_calling(noun: Token) -> bool:
-    """Whether a noun says what somebody is: "I'm a NURSE at", "she's head of DATA at"."""
-    if noun.dep_ == "pobj" and noun.head.lower_ == "of":
-        noun = noun.head.head
-    return noun.dep_ == "attr" and noun.tag_ == "NN"
-
-
-def _no_person(doc: Doc, name: Name, preposition: str, governor: Token) -> str:
-    """What somebody is who stands where only places or companies do: "the bus to Lyon", "a designer at Tidepost"."""
-    head = doc[name.last]
-    placed = preposition == "in" and governor.lower_ not in _TRUSTING
-    leads = head.head.i > 0 and head.head.nbor(-1).lower_ in _LEADING  # whatever the parser ties "to" to
-    moved = preposition == "to" and (leads or governor.lower_ in _DWELLING or _is_far_end(head))
-    said_to_be = (
-        {child.lower_ for child in head.head.children if child.dep_ == "attr"} if head.dep_ == "nsubj" else set()
+    return Names(
+        doc, _agreed(doc, [replace(name, type=kind_of(doc, name.first, name.last, name.type)) for name in chosen])
     )
-    if placed or moved or said_to_be & _PLACES:
-        return "location"
-    if preposition in {"from", "to"} and governor.lower_ in _SUBSCRIBED:
-        return "product"
-    is_owner = name.last + 1 < len(doc) and doc[name.last + 1].tag_ == "POS"
-    works = governor.lower_ in EMPLOYED | _STARTING
-    serves = preposition == "at" and (governor.dep_ == "attr" or works or _is_in_town(head)) and not is_owner
-    sells = preposition == "from" and (governor.lower_ in _ORDERING or governor.head.lower_ in _ORDERING)
-    banks = preposition == "with" and governor.lower_ in _TRUSTED
-    return "organisation" if serves or sells or banks else "person"
-
-
-def _is_far_end(name: Token) -> bool:
-    """Whether a name is the end of a way that begins at a place: "from Delft to ROTTERDAM"."""
-    to = name.head
-    starts = [prep for prep in (to.head, *to.head.children) if prep.lower_ == "from" and prep.i < to.i]
-    return any(child.ent_type_ == "GPE" for start in starts for child in start.children if child.dep_ == "pobj")
 
 
 def _agreed(doc: Doc, names: list[Name]) -> list[Name]:

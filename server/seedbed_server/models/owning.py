@@ -70,8 +70,11 @@ def owned_value(scene: Scene, verb: Token, noun: Token, stance: Stance) -> Itera
 
 
 def first_or_last_day(scene: Scene, verb: Token) -> Iterator[Claim]:
-    """(Maya, work at, Tidepost) until 26 June, of "my last day at Tidepost is 26 June"; from then on, of a first day."""
-    for day in verb.children if verb.lower_ in _IS and scene.time is not None else ():
+    """(Maya, work at, Tidepost) until 26 June, of "my last day at Tidepost is 26 June"; from then on, of a first."""
+    now = scene.time
+    if now is None or verb.lower_ not in _IS:
+        return
+    for day in verb.children:
         if day.lower_ != "day" or day.dep_ not in {"nsubj", "npadvmod"} or (holder := holder_of(day)) is None:
             continue
         side = {child.lower_ for child in day.lefts} & {"first", "last"}
@@ -79,7 +82,7 @@ def first_or_last_day(scene: Scene, verb: Token) -> Iterator[Claim]:
         places = [noun for prep in day.children if prep.lower_ in {"at", "with"} for noun in objects_of(prep)]
         if len(side) != 1 or owner is None or when is None:
             continue
-        interval = when.interval(scene.time, ahead=verb.lower_ != "was")
+        interval = when.interval(now, ahead=verb.lower_ != "was")
         for noun in places if interval is not None else ():
             clause = Clause(scene, verb, "", Stance(), owner)
             if interval is None or (node := clause.thing(noun)) is None:
@@ -89,7 +92,7 @@ def first_or_last_day(scene: Scene, verb: Token) -> Iterator[Claim]:
             if side == {"last"}:
                 yield replace(claim, valid_to=ended)
             else:
-                yield replace(claim, valid_from=begun, modality="planned" if begun > scene.time else "asserted")
+                yield replace(claim, valid_from=begun, modality="planned" if begun > now else "asserted")
 
 
 def _time_behind(verb: Token) -> Time | None:

@@ -31,23 +31,8 @@ _MINE = {"my", "our", "mine", "ours"}
 _YOURS = {"your", "ur", "yours"}
 _PRONOUN_TAGS = {"PRP", "PRP$", "WP", "WP$", "WDT", "EX", "DT", "WRB", "PDT"}
 _NOT_NOUNS = {
-    "it",
-    "he",
-    "she",
-    "they",
-    "them",
-    "him",
-    "her",
-    "this",
-    "that",
-    "these",
-    "those",
-    "what",
-    "who",
-    "'s",
-    "im",
-    "ya",
-}
+    "it", "he", "she", "they", "them", "him", "her", "this", "that", "these", "those", "what", "who", "'s", "im", "ya",
+}  # fmt: skip
 _MODIFIERS = {"amod", "compound", "nummod", "nmod", "quantmod", "poss", "case", "advmod", "npadvmod", "punct"}
 _DROPPED_TAGS = {"DT", "PDT", "PRP$", "WP$", "WDT", "_SP", "UH"}
 
@@ -187,7 +172,7 @@ class Scene:
         if token.tag_ == "PRP" or token.lower_ in _FIRST | _SECOND:
             found = self.person(token)
             return None if found is None or found.text == subject.text else found
-        name = self.names.at(token)
+        name = self.names.at(token) or self._called(token)
         if name is not None and name.type != "date" and not (name.type == "organisation" and _is_adjective(token)):
             return None if is_vocative(token) else self.named(name)
         if relation(token.text) is not None and (holder := holder_of(token)) is not None:
@@ -196,22 +181,20 @@ class Scene:
                 return found
         if any(child.dep_ == "compound" and relation(child.text) for child in token.lefts) and holder_of(token):
             return None  # "my sister elena", written low: whose name it is cannot be told from a word for a thing
-        first = token.head if token.dep_ == "conj" else token
-        somebody = token.lower_ in SOMEBODY or (first.dep_ == "pobj" and relation(token.text) is not None)
-        if somebody and (called := self._called(token)) is not None:
-            return called
         if token.lower_ in PARTITIVES and (whole := next(parts_of(token), None)) is not None:
             return self.thing(whole, subject)
         text = self.phrase(token, subject)
         return Node(text, "other") if text else None
 
-    def _called(self, noun: Token) -> Node | None:
-        """Whoever is named behind a noun that says no more than that it is somebody: "a guy called Oscar"."""
-        for child in noun.children:
+    def _called(self, noun: Token) -> Name | None:
+        """The name behind a noun that says no more than that it is somebody: "a guy called Oscar"."""
+        first = noun.head if noun.dep_ == "conj" else noun
+        somebody = noun.lower_ in SOMEBODY or (first.dep_ == "pobj" and relation(noun.text) is not None)
+        for child in noun.children if somebody else ():
             if child.dep_ in {"acl", "relcl"} and child.lower_ in {"called", "named"}:
                 for each in child.children:
                     if each.dep_ in {"oprd", "dobj", "attr"} and (name := self.names.at(each)) is not None:
-                        return self.named(name)
+                        return name
         return None
 
     def phrase(self, head: Token, subject: Node | None = None) -> str:

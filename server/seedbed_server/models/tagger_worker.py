@@ -30,8 +30,8 @@ from .recogniser import Recogniser
 from .relations import relations
 from .second_look import FirstLook, SecondLook
 from .supposing import supposed
-from .tokenizing import pass_plain_words
 from .teaching import taught
+from .tokenizing import pass_plain_words
 from .trees import quoted_tokens
 from .triples import Triples
 from .weights import labeller_file

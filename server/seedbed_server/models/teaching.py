@@ -14,7 +14,7 @@ from .entities import Name, Names
 
 _OBJECTS = {
     "location": (
-        "live in", "used to live in", "moved to", "moved from", "be born in", "grow up in", "be based in", "emigrate from",
+        "live in", "used to live in", "moved to", "moved from", "be born in", "grow up in",
     ),
     "organisation": ("work at", "used to work at", "join", "be fired from", "intern at", "study at"),
     "product": ("drive", "use", "install", "ride", "wear", "download", "sell", "charge"),
