@@ -51,6 +51,8 @@ def complements(clause: Clause, lemmas: Lemmas) -> Iterator[Said]:
     elif clause.passive and clause.verb.lower_ in {"called", "named"}:
         yield from _named(clause)
     else:
+        if (state := _state(clause)) is not None:
+            yield Said("be", Node(state, "other"), clause.verb)
         yield from new_post(clause)
         yield from _action(clause, lemmas)
 
@@ -65,8 +67,6 @@ def _named(clause: Clause) -> Iterator[Said]:
 
 
 def _action(clause: Clause, lemmas: Lemmas) -> Iterator[Said]:
-    if (state := _state(clause)) is not None:
-        yield Said("be", Node(state, "other"), clause.verb)
     children = list(clause.verb.children)
     if clause.lemma in PLANNING | DOING and any(child.dep_ == "xcomp" for child in children):
         return  # the claim is in "to VERB"
