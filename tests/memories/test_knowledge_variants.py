@@ -143,6 +143,39 @@ def test_who_was_spoken_of_last_counts_when_the_query_names_nobody(story: Remote
     assert "Maya moved to Porto (before: Lisbon)" in [fact.text for fact in items(story.seed(""), "fact")]
 
 
+@pytest.mark.parametrize("name", ["Sam", ""])
+def test_who_asks_in_the_first_person_is_asked_about(ready: Serving, name: str) -> None:
+    """In a session in which nobody has spoken yet too, and also where the one user has no name."""
+    memory = told(ready, (name, "I live in Oslo."), (name, "My cousin Ada works at Equinor."))
+    asked = ready.client.memory(memory.name, KnowledgeGraph(recent=0), session="another")
+    for query in ("Where do I live?", "What do you know about me?"):
+        assert "Oslo" in items(asked.seed(query), "fact")[0].text + items(asked.seed(query), "fact")[1].text
+
+
+def test_where_several_users_speak_nobody_is_taken_for_the_one_who_asks(ready: Serving) -> None:
+    """Until one of them has spoken in the session."""
+    memory = told(ready, ("Sam", "I live in Oslo."), ("Ada", "I live in Rome."))
+    asked = ready.client.memory(memory.name, KnowledgeGraph(recent=0, max_facts=1), session="another")
+    assert items(asked.seed("Where do I live?"), "fact") == []
+    asked.write([Message("user", ("Hello!",), "Sam", id="hello")])
+    assert [fact.text for fact in items(asked.seed("Where do I live?"), "fact")] == ["Sam lives in Oslo"]
+
+
+def test_a_user_without_a_name_is_called_what_it_is_called(ready: Serving) -> None:
+    """By the name it once said, or as the user."""
+    asked = told(ready, ("", "I live in Oslo."))
+    assert items(asked.seed("Where do I live?"), "fact")[0].text == "the user lives in Oslo"
+    asked = told(ready, ("", "My name is Sam."), ("", "I live in Oslo."))
+    assert items(asked.seed("Where does Sam live?"), "fact")[0].text.startswith("Sam lives in Oslo")
+
+
+def test_the_name_that_the_question_uses_is_shown(ready: Serving) -> None:
+    """Else nobody who reads the facts could tell that they answer it."""
+    memory = told(ready, ("Ben", "My brother Alexander is allergic to cats."), ("Ben", "Alexander goes by Lex."))
+    (fact, *_) = items(memory.seed("Who is Lex?"), "fact")
+    assert "Alexander (Lex)" in fact.text
+
+
 def test_zero_facts_and_zero_entities_leave_the_recent_messages(story: RemoteMemory) -> None:
     """0 means none."""
     for variant in (KnowledgeGraph(max_facts=0, recent=1), Entity(max_entities=0, recent=1)):

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from seedbed.frame import clean_name
 from seedbed.seeds import Item, Shown
 from seedbed.variants import Entity as EntityVariant
 from seedbed.variants import KnowledgeGraph
+from seedbed_server.memories.asking import asked_about, called
 from seedbed_server.memories.living import Living
 from seedbed_server.memories.recency import recent
 from seedbed_server.memories.sentences import dated
@@ -23,8 +24,6 @@ from seedbed_server.projections.projector import Projector
 from seedbed_server.projections.triples import Fact, circle, is_value
 from seedbed_server.recall.stopwords import query_terms
 
-# Messages in which those who are spoken of are looked for, when the query names nobody.
-_LOOK_BACK = 4
 _FACTS_PER_NOTE = 6
 # Messages that a note or a fact is shown with, the newest: who is spoken of every day stands on thousands.
 _SOURCES = 16
@@ -38,11 +37,16 @@ PATIENCE = 0.3
 
 @dataclass(frozen=True, slots=True)
 class _Scene:
-    """A graph, at a moment of the world in seconds since 1970, and the terms of what is asked."""
+    """A graph, at a moment of the world in seconds since 1970, and what is asked: its terms, and about whom.
+
+    ``called`` has, by entity, the other name by which the question calls it.
+    """
 
     graph: MemoryGraph
     at: float
     words: Sequence[str]
+    asked: Sequence[Entity]
+    called: Mapping[str, str]
 
     def facts_around(self, entity_ids: Sequence[str], k: int, hops: int = 2) -> list[Fact]:
         """The ``k`` nearest facts that hold, nearest first; what two words say alike is there once."""
@@ -60,7 +64,17 @@ class _Scene:
         spell = fact.spell(self.at)
         assert spell is not None  # as for all facts found at this moment
         before = self.graph.before(fact, self.at)
-        return dated(self.graph.spoken(fact), spell, before)
+        spoken = self.graph.spoken(fact)
+        subject, object_ = self._also(fact.subject_id, spoken.subject), self._also(fact.object_id, spoken.object)
+        return dated(replace(spoken, subject=subject, object=object_), spell, before)
+
+    def name(self, entity: Entity) -> str:
+        """The name of an entity, and the one that the question has for it."""
+        return self._also(entity.id, clean_name(entity.name))
+
+    def _also(self, entity_id: str, name: str) -> str:
+        alias = self.called.get(entity_id)
+        return name if alias is None or alias == name else f"{name} ({alias})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,15 +95,14 @@ class KnowledgePart:
         await self.projector.caught_up(view.key, view.upto_seq, ("entities", "triples"), PATIENCE)
         scene = await self._scene(view)
         graph = scene.graph
-        asked = await self._asked_about(view, graph)
         shown = await recent(view, part.recent)
         behind = graph.applied_seq < view.upto_seq
         if isinstance(part, EntityVariant):
             items = await self._notes(
-                view, scene, asked[: min(part.max_entities, _MOST)], _FACTS_PER_NOTE if with_facts else 0
+                view, scene, scene.asked[: min(part.max_entities, _MOST)], _FACTS_PER_NOTE if with_facts else 0
             )
             return Answer(Shown("entity", items, shown, degraded=behind), graph.applied_seq)
-        facts = scene.facts_around([entity.id for entity in asked], min(part.max_facts, _MOST))
+        facts = scene.facts_around([entity.id for entity in scene.asked], min(part.max_facts, _MOST))
         items = await self._facts(view, scene, facts)
         return Answer(Shown("knowledge_graph", items, shown, degraded=behind), graph.applied_seq)
 
@@ -100,15 +113,8 @@ class KnowledgePart:
         else:
             graph = await self.graphs.as_known(view.key, ask.known_at.timestamp(), view.upto_seq)
         at = graph.present() if ask.valid_at is None else ask.valid_at.timestamp()
-        return _Scene(graph, at, query_terms(ask.query))
-
-    async def _asked_about(self, view: View, graph: MemoryGraph) -> list[Entity]:
-        """Whom the query names; when it names nobody, who was spoken of, and spoke, last."""
-        named = graph.entities.named_in(view.ask.query)
-        if named:
-            return named
-        last = await view.tail(_LOOK_BACK)
-        return graph.entities.named_in(" ".join(f"{message.text} , {message.name} ," for message in reversed(last)))
+        asked = await asked_about(view, graph)
+        return _Scene(graph, at, query_terms(ask.query), asked, called(asked, ask.query))
 
     async def _facts(self, view: View, scene: _Scene, facts: Sequence[Fact]) -> tuple[Item, ...]:
         alive = await self._alive(view, facts)
@@ -122,7 +128,7 @@ class KnowledgePart:
         for rank, (entity, known) in enumerate(zip(entities, around, strict=True)):
             said = [scene.line(fact) for fact in known if _ids(fact, alive)]
             if said or entity.mention_count:  # who only speaks is no news
-                items.append(_note_item(entity, said, alive, rank))
+                items.append(_note_item(scene, entity, said, alive, rank))
         return tuple(item for item in items if item.source_ids)
 
     async def _alive(self, view: View, known: Sequence[Fact | Entity]) -> dict[int, str]:
@@ -150,7 +156,7 @@ def _fact_item(scene: _Scene, fact: Fact, alive: dict[int, str], rank: int) -> I
     )
 
 
-def _note_item(entity: Entity, lines: Sequence[str], alive: dict[int, str], rank: int) -> Item:
+def _note_item(scene: _Scene, entity: Entity, lines: Sequence[str], alive: dict[int, str], rank: int) -> Item:
     said = [*lines]
     if entity.mention_count:
         since = day(datetime.fromtimestamp(entity.first_seen, UTC))
@@ -160,7 +166,7 @@ def _note_item(entity: Entity, lines: Sequence[str], alive: dict[int, str], rank
     return Item(
         origin="entity",
         kind="note",
-        text=f"{clean_name(entity.name)} ({entity.type}){': ' if said else ''}{'; '.join(said)}",
+        text=f"{scene.name(entity)} ({entity.type}){': ' if said else ''}{'; '.join(said)}",
         time=datetime.fromtimestamp(entity.last_seen, UTC),
         score=1.0 / (rank + 1),
         source_ids=_ids(entity, alive),

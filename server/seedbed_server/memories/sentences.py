@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from seedbed.frame import clean_name
 from seedbed_server.models.vocabulary import relation
 from seedbed_server.projections.calendar import day, month
+from seedbed_server.projections.entities import ROLES
 from seedbed_server.projections.timeline import Spell
 from seedbed_server.projections.triples import Fact
 
@@ -21,7 +22,7 @@ _MODAL = {"planned": "plans to", "possible": "may"}
 
 def sentence(fact: Fact) -> str:
     """Return the fact as a clause in the third person, without a full stop."""
-    fact = replace(fact, subject=clean_name(fact.subject), object=clean_name(fact.object))
+    fact = replace(fact, subject=_spoken(fact.subject), object=_spoken(fact.object))
     first, _, rest = fact.predicate.partition(" ")
     if relation(fact.predicate) or first == "favorite":
         return _belonging(fact)
@@ -42,6 +43,10 @@ def dated(fact: Fact, spell: Spell, before: Fact | None) -> str:
     if before is not None:
         asides.append(f"before: {clean_name(before.object)}")
     return f"{sentence(fact)} ({'; '.join(asides)})" if asides else sentence(fact)
+
+
+def _spoken(name: str) -> str:
+    return f"the {name}" if name in ROLES else clean_name(name)
 
 
 def _day(seconds: float) -> str:

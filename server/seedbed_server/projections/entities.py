@@ -14,6 +14,9 @@ from seedbed_server.projections.rows import UNPLACED, ClaimRow, MentionRow
 QUERY_WORDS = 2000  # of a query that are looked at for names
 NAME_WORDS = 8  # words of the longest name that is looked for
 
+ROLES = frozenset({"user", "assistant"})
+"""Whom a conversation without names is between."""
+
 # Where votes are equal, the surer kind wins.
 TYPE_ORDER = ("person", "location", "organisation", "work", "product", "event", "other")
 
@@ -46,8 +49,11 @@ class Entity:
 
     @property
     def name(self) -> str:
-        """Its own name, not one merged into it, as most often written; of equals the first by code points."""
-        names = self.own or self.written
+        """Its own name, not one merged into it, as most often written; of equals the first by code points.
+
+        Who is known by a role alone ("user") has any other name rather than that.
+        """
+        names = [text for text in self.own if text not in ROLES] or [*(self.written.keys() - ROLES)] or self.own
         return min(names, key=lambda text: (-self.written[text], text), default=self.form)
 
     @property
