@@ -195,7 +195,8 @@ class MemoryGraph:
             self.words.add(fact)
             for end in {fact.subject_id, fact.object_id} & self._newest_first.keys():
                 _replace(self._newest_first[end], known, fact)
-            if fact.retracted_at is None:
+            # That a name is another one of somebody's is no tie to anybody.
+            if fact.retracted_at is None and fact.subject_id != fact.object_id:
                 self.graph.add_edge(fact.subject_id, fact.object_id, key=fact.id, fact=fact)
 
 

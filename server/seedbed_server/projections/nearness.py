@@ -50,8 +50,7 @@ def facts_around(
     shares = _shares(graph, seeds, words)
     near = {fact.id: fact for fact in islice(graph.outward(seeds, hops, moment), NEAR_EDGES)}
     near |= {fact.id: fact for fact in _further(graph, seeds, near.values(), shares) if fact.spell(moment)}
-    # That a name is one's other name goes without saying.
-    near = {i: fact for i, fact in near.items() if fact.subject_id != fact.object_id}
+    near = {i: fact for i, fact in near.items() if fact.subject_id != fact.object_id}  # one's other name
     rank = _pagerank([*near.values()], seeds)
     asked = set(seeds)
 
