@@ -20,9 +20,9 @@ from seedbed_server.models.chunking import Chunking, cut_text
 from seedbed_server.models.forward import quickest
 
 BATCH = 16
-BATCH_TOKENS = 256
-"""Chunks, and tokens with padding, of a micro-batch. On one thread 512, 1024 and 2048 tokens are hardly
-faster in bulk (8 % at most), and make a query wait two, four and six times as long; memory grows with them too."""
+BATCH_TOKENS = 128
+"""Chunks, and tokens with padding, of a micro-batch. On one thread 256 and 512 tokens are hardly faster in bulk (some
+5 %), and make a query wait twice and four times as long; memory grows with them too."""
 
 TOKENISED_AT_ONCE = 65_536
 """Characters whose tokens are read in one step: some 20 ms."""
