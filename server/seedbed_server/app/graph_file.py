@@ -52,7 +52,8 @@ def _text(
     if as_page and limit is None:
         limit = PAGE_FACTS
     then = None if as_page else valid_at
-    found = iter(memory.triples(valid_at=then, known_at=known_at, include_superseded=then is None))
+    listed = memory.triples(valid_at=then, known_at=known_at, include_superseded=then is None)
+    found = (fact for fact in listed if fact.subject_id != fact.object_id)  # one's other name: the entity has it
     facts = list(islice(found, limit))
     left_out = sum(1 for _ in found)
     ends = {end for fact in facts for end in (fact.subject_id, fact.object_id)}
