@@ -18,7 +18,6 @@ from seedbed_server.rpc.answers import stamp
 
 def entity(graph: MemoryGraph, found: Entity) -> pb.Entity:
     """An entity, with the merges that it came of."""
-    names = set(graph.identity.members(found.id)) if graph.identity else set()
     return pb.Entity(
         id=found.id,
         name=found.name,
@@ -27,7 +26,7 @@ def entity(graph: MemoryGraph, found: Entity) -> pb.Entity:
         mention_count=found.mention_count,
         first_seen=_stamp(found.first_seen),
         last_seen=_stamp(found.last_seen),
-        merges=[_merge(merged) for merged in graph.identity.merges.values() if merged.from_id in names],
+        merges=[_merge(merged) for merged in graph.identity.merges_of(found.id)],
     )
 
 
