@@ -158,9 +158,11 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
                 Forgetting(truth, graphs, projector, derived, recall_log),
                 recall_log,
                 DEFAULT_VARIANT,
-                page_bytes=min(PAGE_BYTES, most_bytes * 3 // 4),
+                page_bytes=_page_bytes(settings),
             ),
-            KnowledgeServicer(truth, knowledge, graphs, finding, Corrections(truth, graphs, finding)),
+            KnowledgeServicer(
+                truth, knowledge, graphs, finding, Corrections(truth, graphs, finding), page_bytes=_page_bytes(settings)
+            ),
             AdminServicer(
                 truth,
                 projector,
@@ -179,6 +181,10 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
         await reembedding.start()
         await tagger.child.start()
         yield server
+
+
+def _page_bytes(settings: Settings) -> int:
+    return min(PAGE_BYTES, settings.max_message_mb * 1024 * 1024 * 3 // 4)
 
 
 async def _recall_log(settings: Settings, truth: Log, stack: AsyncExitStack) -> RecallLog:

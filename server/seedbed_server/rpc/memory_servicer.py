@@ -13,7 +13,7 @@ from seedbed.messages import Message
 from seedbed.v1 import memory_service_pb2 as pb
 from seedbed.v1.memory_service_pb2_grpc import MemoryServiceServicer
 from seedbed.variants import Variant
-from seedbed_server.errors import InvalidFieldError, SeedbedError
+from seedbed_server.errors import InvalidFieldError, SeedbedError, stored_already
 from seedbed_server.log import Imported, Log, MemoryRecord, NewMemory
 from seedbed_server.memories import Ask, Forgetting, Seeder
 from seedbed_server.recall import Recall, Search
@@ -79,7 +79,8 @@ class MemoryServicer(MemoryServiceServicer):
         """Delete a memory; what is derived from it follows at once."""
         namespace, name = _address(request)
         deleted = await self.log.delete(namespace, name)
-        await self.recall_log.follow()
+        with stored_already():
+            await self.recall_log.follow()
         return pb.DeleteMemoryResponse(messages_deleted=deleted)
 
     async def Write(self, request: pb.WriteRequest, context: Context) -> pb.WriteResponse:

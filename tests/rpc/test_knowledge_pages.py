@@ -1,0 +1,156 @@
+"""What KnowledgeService answers is bounded, complete over its pages, and never refused after it was stored."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import grpc
+import pytest
+
+from seedbed.errors import InvalidFieldError, from_rpc_error
+from seedbed.v1 import knowledge_service_pb2 as pb
+from seedbed.v1 import memory_service_pb2
+from seedbed.v1.message_pb2 import Message, ToolCall
+from seedbed_server.errors import StorageUnavailableError
+from seedbed_server.log import Log
+from seedbed_server.rpc.knowledge_answers import SOURCES, fitting
+from seedbed_server.rpc.server import Server
+
+from .calling import Caller, written
+
+LONG = 240  # bytes by which a message id is longer than it needs to be
+
+
+@pytest.fixture
+async def plain(server: Server, trips: Caller) -> AsyncIterator[Caller]:
+    """A client that never raised its limit of 4 MiB."""
+    async with grpc.aio.insecure_channel(f"127.0.0.1:{server.port}") as channel:
+        yield Caller(channel, trips.token)
+
+
+@pytest.fixture
+async def ids(trips: Caller, memory: str) -> list[str]:
+    """The ids of 300 messages, from which nothing is read."""
+    found = [f"{at:03}" + "i" * LONG for at in range(300)]
+    quiet = [Message(id=i, role="assistant", tool_calls=[ToolCall(id="1", name="look")]) for i in found]
+    await trips("Write", written(memory, *quiet))
+    return found
+
+
+def said(object_: str, *sources: str, subject: str = "Maya") -> pb.TripleStatement:
+    return pb.TripleStatement(subject=subject, predicate="like", object=object_, source_ids=sources)
+
+
+async def walk(
+    caller: Caller, rpc: str, request: Any, field: str, between: Callable[[], Any] | None = None
+) -> list[Any]:
+    """The pages of a listing, with something done after the first."""
+    pages = []
+    while True:
+        page = await caller(rpc, request)
+        pages.append(list(getattr(page, field)))
+        request.page_token = page.next_page_token
+        if not page.next_page_token:
+            return pages
+        if between is not None and len(pages) == 1:
+            await between()
+
+
+async def test_a_fact_names_its_newest_sources(plain: Caller, memory: str, ids: list[str]) -> None:
+    """A fact that was stated three hundred times in one call is answered, and so is the repeated call."""
+    request = pb.AddTriplesRequest(memory=memory, triples=[said("figs", i) for i in ids], request_id="once")
+    for _ in range(2):
+        answer = await plain("AddTriples", request)
+        assert {triple.source_count for triple in answer.triples} == {300}
+        assert {tuple(triple.source_ids) for triple in answer.triples} == {tuple(ids[-SOURCES:])}
+    (listed,) = (await plain("ListTriples", pb.ListTriplesRequest(memory=memory))).triples
+    assert (list(listed.source_ids), listed.source_count) == (ids[-SOURCES:], 300)
+    await plain("Forget", memory_service_pb2.ForgetRequest(memory=memory, message_ids=ids[-290:]))
+    (listed,) = (await plain("ListTriples", pb.ListTriplesRequest(memory=memory))).triples
+    assert (list(listed.source_ids), listed.source_count) == (ids[:10], 10)
+
+
+async def test_every_answer_is_taken_by_a_client_with_the_default_limit(
+    plain: Caller, memory: str, ids: list[str]
+) -> None:
+    """A thousand facts of long names, each on sixteen messages: whole over the pages, cut short in a subgraph."""
+    names = [f"{at:04} " + "\N{OLD ITALIC LETTER A}" * 62 for at in range(1000)]
+    for start in range(0, 1000, 250):
+        batch = [said(name, *ids[-SOURCES:], subject=name[::-1]) for name in names[start : start + 250]]
+        assert len((await plain("AddTriples", pb.AddTriplesRequest(memory=memory, triples=batch))).triples) == 250
+    star = [said(name, *ids[:SOURCES]) for name in names]
+    answer = await plain("AddTriples", pb.AddTriplesRequest(memory=memory, triples=star), within=60)
+    assert [triple.object for triple in answer.triples] == names
+    pages = await walk(plain, "ListTriples", pb.ListTriplesRequest(memory=memory, page_size=1000), "triples")
+    assert len(pages) > 2
+    assert len({triple.id for page in pages for triple in page}) == sum(map(len, pages)) == 2000
+    pages = await walk(plain, "ListEntities", pb.ListEntitiesRequest(memory=memory, page_size=999), "entities")
+    assert len({entity.id for page in pages for entity in page}) == sum(map(len, pages)) == 2001
+    maya = next(entity.id for page in pages for entity in page if entity.name == "Maya")
+    explored = await plain("Explore", pb.ExploreRequest(memory=memory, entity_ids=[maya], limit=1000))
+    assert explored.truncated
+    assert {e.id for e in explored.entities} >= {end for t in explored.triples for end in (t.subject_id, t.object_id)}
+    assert len((await plain("GetEntity", pb.GetEntityRequest(memory=memory, entity_id=maya))).triples) == 100
+
+
+async def test_what_stays_is_on_a_page_whatever_goes_between(trips: Caller, memory: str, ids: list[str]) -> None:
+    """An erasure or a retraction between two pages hides nothing else; a fact that is new does not show another twice."""
+    facts = [said(f"thing {at}", ids[at], subject=f"person {at}") for at in range(9)]
+    await trips("AddTriples", pb.AddTriplesRequest(memory=memory, triples=facts))
+
+    async def forget() -> None:
+        await trips("Forget", memory_service_pb2.ForgetRequest(memory=memory, message_ids=[ids[8]]))
+
+    async def add() -> None:
+        await trips("AddTriples", pb.AddTriplesRequest(memory=memory, triples=[said("a new thing", ids[100])]))
+
+    for rpc, field, request in (
+        ("ListTriples", "triples", pb.ListTriplesRequest),
+        ("ListEntities", "entities", pb.ListEntitiesRequest),
+    ):
+        for between in (forget, add):
+            before = [one.id for (one,) in await walk(trips, rpc, request(memory=memory, page_size=1), field)]
+            assert len(set(before)) == len(before)
+            pages = await walk(trips, rpc, request(memory=memory, page_size=2), field, between)
+            after = {one.id for (one,) in await walk(trips, rpc, request(memory=memory, page_size=1), field)}
+            given = [one.id for page in pages for one in page]
+            assert len(set(given)) == len(given)
+            assert set(before) & after <= set(given)
+
+
+@pytest.mark.parametrize(
+    "token", ["1", "W10=", "WzEsICJhIl0=", "\N{SNOWMAN}", "W" * 9000, "WyJhIiwgTmFOXQ==", "bnVsbA=="]
+)
+async def test_a_token_that_no_page_gave(trips: Caller, memory: str, ids: list[str], token: str) -> None:
+    """Refused by its field."""
+    with pytest.raises(grpc.RpcError) as caught:
+        await trips("ListTriples", pb.ListTriplesRequest(memory=memory, page_token=token))
+    error = from_rpc_error(caught.value)
+    assert isinstance(error, InvalidFieldError)
+    assert [field.path for field in error.fields] == ["page_token"]
+
+
+async def test_an_answer_that_fails_after_the_commit_does_not_say_that_nothing_was_stored(
+    trips: Caller, memory: str, ids: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The log took the facts, and cannot be read any more when they are to be answered."""
+
+    async def unreadable(*_: object) -> None:
+        raise StorageUnavailableError
+
+    monkeypatch.setattr(Log, "alive", unreadable)
+    with pytest.raises(grpc.RpcError) as caught:
+        await trips("AddTriples", pb.AddTriplesRequest(memory=memory, triples=[said("figs", ids[0])]))
+    assert from_rpc_error(caught.value).stored == "unknown"
+    monkeypatch.undo()
+    assert len((await trips("ListTriples", pb.ListTriplesRequest(memory=memory))).triples) == 1
+
+
+def test_as_little_as_is_needed_is_left_out() -> None:
+    """All; then without words and with one source; then ids alone."""
+    whole = [pb.Triple(id=f"t{at}", surface="x" * 100, source_ids=["a" * 50, "b" * 50]) for at in range(10)]
+    assert fitting(whole, 10_000) == whole
+    short = fitting(whole, 1000)
+    assert [(one.id, one.surface, list(one.source_ids)) for one in short] == [(t.id, "", ["b" * 50]) for t in whole]
+    assert fitting(whole, 100) == [pb.Triple(id=t.id) for t in whole]
