@@ -15,6 +15,7 @@ from seedbed.v1.message_pb2 import Message, ToolCall
 from seedbed_server.errors import StorageUnavailableError
 from seedbed_server.log import Log
 from seedbed_server.rpc.knowledge_answers import SOURCES, fitting
+from seedbed_server.rpc.knowledge_servicer import KnowledgeServicer
 from seedbed_server.rpc.server import Server
 
 from .calling import Caller, written
@@ -23,18 +24,25 @@ LONG = 240  # bytes by which a message id is longer than it needs to be
 
 
 @pytest.fixture
-async def plain(server: Server, trips: Caller) -> AsyncIterator[Caller]:
-    """A client that never raised its limit of 4 MiB."""
-    async with grpc.aio.insecure_channel(f"127.0.0.1:{server.port}") as channel:
+async def small(server: Server, trips: Caller, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Caller]:
+    """A server whose answers are at most 768 KiB large, and a client that takes little more."""
+    monkeypatch.setattr(KnowledgeServicer, "page_bytes", 12 << 16)
+    options = [("grpc.max_receive_message_length", 13 << 16)]
+    async with grpc.aio.insecure_channel(f"127.0.0.1:{server.port}", options=options) as channel:
         yield Caller(channel, trips.token)
 
 
 @pytest.fixture
 async def ids(trips: Caller, memory: str) -> list[str]:
-    """The ids of 300 messages, from which nothing is read."""
-    found = [f"{at:03}" + "i" * LONG for at in range(300)]
+    """The ids of messages in the memory."""
+    return await filled(trips, memory, 101)
+
+
+async def filled(caller: Caller, memory: str, n: int) -> list[str]:
+    """The ids of messages from which nothing is read."""
+    found = [f"{at:03}" + "i" * LONG for at in range(n)]
     quiet = [Message(id=i, role="assistant", tool_calls=[ToolCall(id="1", name="look")]) for i in found]
-    await trips("Write", written(memory, *quiet))
+    await caller("Write", written(memory, *quiet))
     return found
 
 
@@ -57,41 +65,39 @@ async def walk(
             await between()
 
 
-async def test_a_fact_names_its_newest_sources(plain: Caller, memory: str, ids: list[str]) -> None:
-    """A fact that was stated three hundred times in one call is answered, and so is the repeated call."""
+async def test_a_fact_names_its_newest_sources(trips: Caller, memory: str, ids: list[str]) -> None:
+    """A fact that was stated a hundred times in one call is answered, and so is the repeated call."""
     request = pb.AddTriplesRequest(memory=memory, triples=[said("figs", i) for i in ids], request_id="once")
     for _ in range(2):
-        answer = await plain("AddTriples", request)
-        assert {triple.source_count for triple in answer.triples} == {300}
+        answer = await trips("AddTriples", request)
+        assert {triple.source_count for triple in answer.triples} == {101}
         assert {tuple(triple.source_ids) for triple in answer.triples} == {tuple(ids[-SOURCES:])}
-    (listed,) = (await plain("ListTriples", pb.ListTriplesRequest(memory=memory))).triples
-    assert (list(listed.source_ids), listed.source_count) == (ids[-SOURCES:], 300)
-    await plain("Forget", memory_service_pb2.ForgetRequest(memory=memory, message_ids=ids[-290:]))
-    (listed,) = (await plain("ListTriples", pb.ListTriplesRequest(memory=memory))).triples
+    (listed,) = (await trips("ListTriples", pb.ListTriplesRequest(memory=memory))).triples
+    assert (list(listed.source_ids), listed.source_count) == (ids[-SOURCES:], 101)
+    await trips("Forget", memory_service_pb2.ForgetRequest(memory=memory, message_ids=ids[-91:]))
+    (listed,) = (await trips("ListTriples", pb.ListTriplesRequest(memory=memory))).triples
     assert (list(listed.source_ids), listed.source_count) == (ids[:10], 10)
 
 
-async def test_every_answer_is_taken_by_a_client_with_the_default_limit(
-    plain: Caller, memory: str, ids: list[str]
-) -> None:
-    """A thousand facts of long names, each on sixteen messages: whole over the pages, cut short in a subgraph."""
-    names = [f"{at:04} " + "\N{OLD ITALIC LETTER A}" * 62 for at in range(1000)]
-    for start in range(0, 1000, 250):
-        batch = [said(name, *ids[-SOURCES:], subject=name[::-1]) for name in names[start : start + 250]]
-        assert len((await plain("AddTriples", pb.AddTriplesRequest(memory=memory, triples=batch))).triples) == 250
-    star = [said(name, *ids[:SOURCES]) for name in names]
-    answer = await plain("AddTriples", pb.AddTriplesRequest(memory=memory, triples=star), within=60)
-    assert [triple.object for triple in answer.triples] == names
-    pages = await walk(plain, "ListTriples", pb.ListTriplesRequest(memory=memory, page_size=1000), "triples")
-    assert len(pages) > 2
-    assert len({triple.id for page in pages for triple in page}) == sum(map(len, pages)) == 2000
-    pages = await walk(plain, "ListEntities", pb.ListEntitiesRequest(memory=memory, page_size=999), "entities")
-    assert len({entity.id for page in pages for entity in page}) == sum(map(len, pages)) == 2001
-    maya = next(entity.id for page in pages for entity in page if entity.name == "Maya")
-    explored = await plain("Explore", pb.ExploreRequest(memory=memory, entity_ids=[maya], limit=1000))
+async def test_every_answer_is_as_large_as_one_may_be(small: Caller, memory: str) -> None:
+    """Facts of long names, each on sixteen messages: whole over the pages, cut short in a subgraph."""
+    ids = await filled(small, memory, SOURCES)
+    names = [f"{at:03} " + "\N{OLD ITALIC LETTER A}" * 62 for at in range(120)]
+    for subject in (None, "Maya"):
+        batch = [said(name, *ids, subject=subject or name[::-1]) for name in names]
+        answer = await small("AddTriples", pb.AddTriplesRequest(memory=memory, triples=batch))
+        assert [triple.object for triple in answer.triples] == names
+    pages = await walk(small, "ListTriples", pb.ListTriplesRequest(memory=memory, page_size=1000), "triples")
+    assert len(pages) > 1
+    assert len({triple.id for page in pages for triple in page}) == sum(map(len, pages)) == 240
+    (page,) = await walk(small, "ListEntities", pb.ListEntitiesRequest(memory=memory, page_size=999), "entities")
+    assert len({entity.id for entity in page}) == 241
+    maya = next(entity.id for entity in page if entity.name == "Maya")
+    explored = await small("Explore", pb.ExploreRequest(memory=memory, entity_ids=[maya], hops=2, limit=1000))
     assert explored.truncated
+    assert len(explored.triples) > 100
     assert {e.id for e in explored.entities} >= {end for t in explored.triples for end in (t.subject_id, t.object_id)}
-    assert len((await plain("GetEntity", pb.GetEntityRequest(memory=memory, entity_id=maya))).triples) == 100
+    assert len((await small("GetEntity", pb.GetEntityRequest(memory=memory, entity_id=maya))).triples) == 100
 
 
 async def test_what_stays_is_on_a_page_whatever_goes_between(trips: Caller, memory: str, ids: list[str]) -> None:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import and_, bindparam, delete, select, update
 
 from seedbed_server.errors import MessageNotFoundError, RequestIdReusedError
-from seedbed_server.log import queries
+from seedbed_server.log import queries, requests
 from seedbed_server.log.connection import Connection, Statement
 from seedbed_server.log.decisions import STATEMENT, Content, Decision, Witnesses, from_body, from_row, to_columns
 from seedbed_server.log.decisions import Statement as Stated
@@ -44,7 +44,7 @@ _ERASE_ONE = Statement(delete(decision).where(_d.id == bindparam("of")))
 _ERASE_ALL = Statement(delete(decision).where(_OF_MEMORY))
 _ERASE_OF = Statement(delete(decision).where(_OF_MEMORY, _d.source == bindparam("source")))
 _SEEN = Statement(
-    select(request.c.digest).where(
+    select(request.c.digest, request.c.last_seq).where(
         request.c.memory_key == bindparam("key"), request.c.request_id == bindparam("request_id")
     )
 )
@@ -115,7 +115,7 @@ def state(
     """
     place = existing(c, namespace, name)
     seen = c.one(_SEEN, key=place.key, request_id=request_id) if request_id else None
-    if seen is not None and seen[0] != seal:
+    if seen is not None and not (seen[1] == 0 and requests.is_same(seen[0], seal)):
         raise RequestIdReusedError
     wanted = list(dict.fromkeys(one for _, sources in statements for one in sources))
     found = {one: (seq, min(times)) for one, seq, *times in _said(c, place.key, wanted)}
@@ -126,7 +126,7 @@ def state(
         raise MessageNotFoundError
     append(c, place, [Row(said, found[one][0]) for said, sources in statements for one in dict.fromkeys(sources)])
     if request_id:
-        insert_all(c, request, [(place.key, request_id, place.recorded_at, seal, b"")])
+        insert_all(c, request, [(place.key, request_id, place.recorded_at, seal, b"", 0, 0)])
     return Done(first, place.key)
 
 
