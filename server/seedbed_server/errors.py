@@ -172,7 +172,12 @@ class NotServedError(SeedbedError):
 
 
 class VariantNotRegisteredError(SeedbedError):
-    """No custom variant is registered under this name."""
+    """No custom variant is registered under this name; ``path`` is the field that names it, ``why`` says which are."""
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(f"{path}: {why}")
+        self.path = path
+        self.why = why
 
 
 class ModelUnavailableError(SeedbedError):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import json
 import logging
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -22,7 +25,8 @@ from typer.testing import CliRunner
 from seedbed import Client, Message, Statement, testing
 from seedbed.messages import Media, ToolCall
 from seedbed_server import __version__
-from seedbed_server.app.cli import app
+from seedbed_server.app.commands import app
+from seedbed_server.app.lifecycle import _telling_when_ready
 from seedbed_server.app.settings import Settings
 from seedbed_server.models.manifest import models
 from tests.client import scripted
@@ -225,6 +229,7 @@ def test_a_bad_line_is_named_by_its_number_only(run: Run, tmp_path: Path, bad: s
     file.write_bytes(
         b'{"role": "user", "content": "Hi."}\n\n' + (bad if isinstance(bad, bytes) else bad.encode()) + b"\n"
     )
+    gc.collect()  # a finaliser that ran at the bottom of a deep recursion would fail, and be told of
     ended = run("import", "bad", str(file))
     assert ended.exit_code == 2
     assert "line 3 is not a message" in ended.stderr
@@ -269,8 +274,10 @@ def test_the_configuration_is_printed_with_secrets_hidden(run: Run, tmp_path: Pa
         (("--set", "max_calls=many"), "max_calls: is not a whole number"),
         (("--set", "max_cals=7"), "max_cals"),
         (("--set", "max_calls"), "is not NAME=VALUE"),
-        (("--config", "nowhere.toml"), "nowhere.toml cannot be read"),
-        (("--set", "tokens_file=nowhere.toml"), "tokens_file: nowhere.toml"),
+        (("--set", "recall_logg=7"), "--set: has unknown keys: recall_logg (recall_log may be meant)"),
+        (("--config", "nowhere.toml"), "nowhere.toml cannot be read: No such file or directory"),
+        (("--set", "tokens_file=nowhere.toml"), "tokens_file: nowhere.toml cannot be read: No such file or directory"),
+        (("--set", "tokens_file=/"), "tokens_file: / cannot be read: Is a directory"),
         (("--set", "tls_cert=nowhere.crt", "--set", "tls_key=nowhere.key"), "tls_cert"),
         (("--set", f"tls_cert={__file__}", "--set", f"tls_key={__file__}"), "tls_cert"),
     ],
@@ -294,7 +301,7 @@ def test_a_second_server_on_the_data_directory_ends_at_once(models_dir: Path, da
     ended = _serve("--listen", "127.0.0.1:0", "--data-dir", str(data_dir), models_dir=models_dir)
     assert ended.returncode == 3
     assert "Another server runs on this data directory." in _told(ended)
-    assert str(data_dir) in _told(ended)
+    assert f"{data_dir}; --data-dir or SEEDBED_DATA_DIR names another" in _told(ended)
     assert "Traceback" not in _told(ended)
     with Client(address) as client:
         assert client.memory("first").write([Message.user("Still here.")]).last_seq == written + 1
@@ -309,7 +316,7 @@ def test_a_taken_port_ends_the_start(models_dir: Path, tmp_path: Path) -> None:
         ended = _serve("--listen", listen, "--data-dir", str(tmp_path / "data"), models_dir=models_dir)
     assert ended.returncode == 3
     assert "The address cannot be listened on; is it taken?" in _told(ended)
-    assert listen in _told(ended)
+    assert f"{listen}; --listen or SEEDBED_LISTEN names another" in _told(ended)
     assert "Traceback" not in _told(ended)
 
 
@@ -437,6 +444,44 @@ def test_what_is_more_than_text_survives_export_and_import(run: Run, tmp_path: P
         ]
     assert kept[0] == kept[1]
     assert kept[1][2].metadata == messages[2].metadata
+
+
+def test_a_server_says_where_it_keeps_its_data_and_that_it_has_stopped(models_dir: Path, tmp_path: Path) -> None:
+    """The directory whole, though it was named by its end; Ctrl-C is an orderly stop."""
+    command = (sys.executable, "-m", "seedbed_server", "serve", "--listen", "127.0.0.1:0", "--data-dir", "kept")
+    path = os.pathsep.join(os.path.abspath(one) for one in sys.path if one)  # noqa: PTH100 - not resolved
+    environment = os.environ | {"SEEDBED_MODELS_DIR": str(models_dir), "COLUMNS": "40", "PYTHONPATH": path}
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, env=environment) as server:
+        assert server.stderr is not None
+        said = [server.stderr.readline() for _ in range(3)]
+        server.send_signal(signal.SIGINT)
+        said += server.stderr.readlines()
+    assert server.returncode == 0
+    assert f"It keeps its data in {tmp_path / 'kept'}\n" in said
+    assert said[-1].rstrip().endswith("stopped")
+
+
+async def test_it_is_told_once_when_all_models_are_ready(caplog: pytest.LogCaptureFixture) -> None:
+    """Not before the last of them."""
+    caplog.set_level(logging.INFO)
+    children = [_Loading(), _Loading()]
+    telling = _telling_when_ready(*cast("list[Any]", children))
+    for child in children:
+        await asyncio.sleep(0)
+        assert not caplog.messages
+        child.ready.set()
+    await telling
+    assert caplog.messages == ["models are ready"]
+
+
+class _Loading:
+    """A process that is ready when it is told so."""
+
+    def __init__(self) -> None:
+        self.ready = asyncio.Event()
+
+    async def wait_ready(self, timeout: float) -> None:  # noqa: ASYNC109 - as a child has it
+        await asyncio.wait_for(self.ready.wait(), timeout)
 
 
 def test_a_port_that_is_taken_leaves_nothing_touched(models_dir: Path, tmp_path: Path) -> None:

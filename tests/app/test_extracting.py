@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from seedbed_server.app.cli import app
+from seedbed_server.app.commands import app
 from seedbed_server.models import tagger_child
 from seedbed_server.models.tagger_worker import create
 

@@ -55,7 +55,14 @@ def test_every_setting_can_come_from_everywhere(tmp_path: Path, monkeypatch: pyt
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("lisen = 1", "unknown keys: lisen"),
+        ("lisen = 1", r"unknown keys: lisen \(listen may be meant\)"),
+        ("Max_Calls = 1", r"unknown keys: Max_Calls \(max_calls may be meant\)"),
+        ('llm_url = "notaurl"', "llm_url: must be an address such as http://"),
+        ('llm_url = "localhost:8080/v1"', "llm_url: must be an address"),
+        ('llm_url = "ftp://localhost"', "llm_url: must be an address"),
+        ('llm_url = "http://"', "llm_url: must be an address"),
+        ('llm_url = "http://localhost:x"', "llm_url: must be an address"),
+        ('llm_url = "http://[::1"', "llm_url: must be an address"),
         ("b = 1\na = 2", "unknown keys: a, b"),
         ("listen = ", "cannot be read as TOML"),
         ('max_calls = "many"', "max_calls: is not a whole number"),

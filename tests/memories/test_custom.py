@@ -12,7 +12,7 @@ from typing import ClassVar
 import pytest
 
 from seedbed import Buffer, Custom, Hybrid, Memory, Message, Window
-from seedbed.errors import VariantNotRegisteredError
+from seedbed.errors import MemoryNotFoundError, VariantNotRegisteredError
 from seedbed_server.log import Log, NewMemory
 from seedbed_server.memories import custom as room
 from seedbed_server.memories.custom import CustomPart
@@ -70,7 +70,38 @@ def test_an_unknown_name_is_a_failed_precondition(served: Serving, variant: Cust
     with pytest.raises(VariantNotRegisteredError) as refused:
         served.client.memory(name).seed(variant=variant)
     assert (refused.value.code, refused.value.stored) == ("FAILED_PRECONDITION", "no")
+    assert str(refused.value).endswith("variant: names none of those that are registered: faulty, shout, stuck")
     assert [message.text for message in served.client.memory(name).read()] == texts
+
+
+def test_no_memory_is_created_that_cannot_be_read(served: Serving) -> None:
+    """Whichever call would; nor is one changed so."""
+    for unknown in (Custom("unheard-of"), Hybrid(Window(1), Custom("unheard-of"))):
+        name = next(_names)
+        memory = served.client.memory(name, unknown)
+        for create in (
+            lambda name=name, unknown=unknown: served.client.create_memory(name, unknown),
+            lambda memory=memory: memory.write([said("Hello.")]),
+            lambda memory=memory: memory.import_messages([said("Hello.")]),
+            lambda memory=memory: memory.seed(),
+        ):
+            with pytest.raises(VariantNotRegisteredError, match="shout"):
+                create()
+        with pytest.raises(MemoryNotFoundError):
+            served.client.get_memory(name)
+    name, _ = talk(served)
+    with pytest.raises(VariantNotRegisteredError, match="shout"):
+        served.client.update_memory(name, variant=Custom("unheard-of"))
+    assert served.client.get_memory(name).variant == Buffer()
+
+
+def test_a_memory_that_exists_takes_every_write(served: Serving) -> None:
+    """An agent whose package the server lacks for now loses no transcript."""
+    name, texts = talk(served)
+    memory = served.client.memory(name, Custom("unheard-of"))
+    memory.write([said("Kept.")])
+    memory.import_messages([said("Kept too.")])
+    assert [message.text for message in memory.read()] == [*texts, "Kept.", "Kept too."]
 
 
 @pytest.mark.parametrize("where", ["make", "write", "seed", "nonsense"])

@@ -324,6 +324,20 @@ async def test_sentences_are_chosen_under_the_cap(encoder: Encoder, vectors: boo
     assert first == await Extractive(encoder if vectors else None, words, max_tokens=60).fold(None, messages[:BLOCK])
 
 
+async def test_a_summary_is_shorter_than_what_it_sums_up() -> None:
+    """Half of each block at most, however few messages there are; one sentence is always left."""
+    log = ListLog()
+    log.append(1, *(f"On day {n} we saw the {thing}." for n, thing in enumerate("abcdefgh")))
+    block = await log.read(1, limit=100)
+    long = [words(f"{m.name} (1 January 2024): {m.text}") for m in block]
+    summariser = Extractive(None, words, max_tokens=10_000)
+    first = await summariser.fold(None, block[:6])
+    assert 0 < words(first.text) <= sum(long[:6]) / 2
+    second = await summariser.fold(first, block[6:])
+    assert 0 <= words(second.text) - words(first.text) <= sum(long[6:]) / 2
+    assert words((await summariser.fold(None, block[:1])).text) > 1
+
+
 async def test_without_the_encoder_words_decide() -> None:
     """An encoder that is down does not stop the summary."""
 

@@ -86,11 +86,20 @@ async def test_the_legs_explain_the_order(room: Room) -> None:
     assert len(ranking.hits) == len(SAID) + 1
     assert [hit.score for hit in ranking.hits] == sorted((hit.score for hit in ranking.hits), reverse=True)
     for hit in ranking.hits:
-        assert [leg.name for leg in hit.legs] == ["dense", "lexical", "exact", "time", "speaker", "role"]
+        assert [leg.name for leg in hit.legs] == [
+            "dense",
+            "lexical",
+            "exact",
+            "time",
+            "graph",
+            "answer",
+            "speaker",
+            "role",
+        ]
         assert sum(leg.contribution for leg in hit.legs) == pytest.approx(hit.score)
-        _, lexical, exact, time, speaker, role = hit.legs
+        _, lexical, exact, time, graph, answer, speaker, role = hit.legs
         assert 0 <= lexical.raw < 1
-        assert exact.raw == time.raw == 0
+        assert exact.raw == time.raw == graph.raw == answer.raw == 0
         assert (speaker.raw, role.raw) == (hit.message.name == "Ben", hit.message.role == "assistant")
 
 

@@ -125,7 +125,7 @@ async def test_without_a_known_token_there_is_nothing(header: str | None) -> Non
     async with probing(tokens=TOKENS) as probed:
         error = await refused(probed.call(headers=[("authorization", header)] if header is not None else ()))
         assert (error.code, error.reason, error.stored) == ("UNAUTHENTICATED", "UNAUTHENTICATED", "no")
-        assert error.args == ("an access token is needed",)
+        assert error.args == ("no access token, or one that is not known",)
 
 
 @pytest.mark.parametrize("given", ["7", "a request id", "x" * 128])

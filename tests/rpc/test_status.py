@@ -117,6 +117,7 @@ def test_only_errors_about_fields_have_a_bad_request() -> None:
     with_field = {type(error) for error in examples() if bad_request(error) is not None}
     assert with_field == {
         errors.InvalidFieldError, errors.TooLargeError, errors.MessageIdExistsError, errors.ModelNotFoundError, WireError,
+        errors.VariantNotRegisteredError,
     }  # fmt: skip
 
 

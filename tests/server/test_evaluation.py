@@ -8,7 +8,7 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from seedbed_server.app.cli import app
+from seedbed_server.app.commands import app
 from tests.serving import Serving
 
 SAID = (

@@ -47,7 +47,7 @@ class AsyncClient:
 
     ``timeout`` is each call's deadline in seconds. ``namespace`` may stay empty
     where the token opens only one. ``tls`` is False for plain text, True to
-    trust the system's authorities, or a `Tls`.
+    trust the system's authorities, or a `Tls`. Raises ValueError as `seedbed.Client` does.
     """
 
     def __init__(

@@ -49,7 +49,8 @@ class Client:
 
     ``timeout`` is each call's deadline in seconds. ``namespace`` may stay empty
     where the token opens only one. ``tls`` is False for plain text, True to
-    trust the system's authorities, or a `Tls`.
+    trust the system's authorities, or a `Tls`. Raises ValueError for what is no
+    address, such as one with ``http://``, and for a token that no header can carry.
     """
 
     def __init__(

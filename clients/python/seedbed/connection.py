@@ -30,6 +30,9 @@ _REPEATABLE = {
     "seedbed.v1.KnowledgeService": ["ListEntities", "GetEntity", "ListTriples", "Explore", "FindPaths"],
     "seedbed.v1.AdminService": ["GetStatus", "ListModels"],
 }
+# gRPC's own forms of an address are left to gRPC. Of a mere name it would take port 443, and of http:// the rest.
+_NAMING = ("dns:", "ipv4:", "ipv6:", "unix:", "unix-abstract:", "vsock:", "xds:")
+_HOST_AND_PORT = re.compile(r"(\[[^\[\]/\s]+\]|[^\[\]:/@\s]+):\d{1,5}")
 _LOOPBACK = re.compile(r"(dns:/*|ipv4:|ipv6:)?(localhost|127\.[\d.]+|\[::1\])(:\d+)?$")
 
 _RETRY = {
@@ -56,12 +59,22 @@ class Tls:
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """Where the server is and how it is spoken to; ``timeout`` is in seconds and holds for every call."""
+    """Where the server is and how it is spoken to; ``timeout`` is in seconds and holds for every call.
+
+    Raises ValueError for what is no address, and for a token that no header can carry.
+    """
 
     address: str
     token: str = field(default="", repr=False)
     timeout: float = 30.0
     tls: Tls | bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse what gRPC would take for something else, or tell of badly."""
+        if not (self.address.startswith(_NAMING) or _HOST_AND_PORT.fullmatch(self.address)):
+            raise ValueError('address: must be HOST:PORT, such as "localhost:7700", without http://')
+        if not (self.token.isascii() and (self.token.isprintable() or not self.token)):
+            raise ValueError("token: must be printable ASCII")
 
     def credentials(self) -> grpc.ChannelCredentials | None:
         """The encryption to use; None for plain text."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from seedbed.decisions import Decision, decision_to_proto
-from seedbed.messages import Message
+from seedbed.messages import Message, transcript
 from seedbed.v1 import decision_pb2, message_pb2
 from seedbed.v1 import memory_service_pb2 as memory_pb2
 from seedbed.wire import message_to_proto
@@ -28,7 +28,7 @@ def import_elements(
     message without a session gets ``session``.
     """
     first = dict(address)
-    for batch in _batches(_proto(item, session) for item in items):
+    for batch in _batches(_proto(item, session) for item in transcript(items, (Message, Decision))):
         element = memory_pb2.ImportMessagesRequest(**first)
         for proto in batch:
             if isinstance(proto, decision_pb2.Decision):

@@ -16,7 +16,7 @@ from threading import RLock
 
 from seedbed.ids import new_id
 from seedbed.memory import Memory
-from seedbed.messages import Media, Message, ToolCall, is_blank_text
+from seedbed.messages import Media, Message, ToolCall, is_blank_text, transcript
 from seedbed.packing import pack, shown_from_seed
 from seedbed.recency import shown_recent
 from seedbed.seeds import Seed, Shown
@@ -91,7 +91,7 @@ class LocalMemory:
         MemberWriteError if a member of a Hybrid fails. Nothing is stored
         locally then.
         """
-        batch = tuple(messages)
+        batch = tuple(transcript(messages))
         with self._lock:
             _check(batch, self._ids)
             now = datetime.now(UTC)
@@ -176,7 +176,10 @@ def _parts(variant: Variant) -> tuple[Variant | Memory, ...]:
         elif not isinstance(part, Memory):
             raise TypeError("a part of a Hybrid is a variant or a memory: read, write, clear, seed")
         elif any(iscoroutinefunction(getattr(part, name)) for name in ("write", "clear", "seed")):
-            raise TypeError("a memory in process takes no asynchronous members")
+            raise TypeError(
+                "a memory in process takes no asynchronous members: give it handles of a Client, or have the server "
+                "put the parts together, as AsyncClient.memory(name, Hybrid(Window(10), Vector(k=6)))"
+            )
     return variant.parts
 
 
@@ -202,8 +205,6 @@ def _check(batch: Sequence[Message], taken: set[str]) -> None:
         raise ValueError("messages: must not be empty")
     seen: set[str] = set()
     for place, message in enumerate(batch):
-        if not isinstance(message, Message):
-            raise TypeError(f"messages[{place}]: must be a Message")
         if not message.role:
             raise ValueError(f"messages[{place}].role: must not be empty")
         if is_blank(message):

@@ -12,7 +12,7 @@ from seedbed import replies
 from seedbed.calls import STREAM_TIMEOUT, Call, Page, ServerCalls, new_request_id, optional_variant
 from seedbed.decisions import Decision, decision_from_proto
 from seedbed.importing import ImportRequests, import_elements
-from seedbed.messages import Message
+from seedbed.messages import Message, transcript
 from seedbed.results import (
     EntityDetails,
     Imported,
@@ -86,7 +86,7 @@ class MemoryCalls:
         request = memory_pb2.WriteRequest(
             **self._address, **self._spec, session=self.session, request_id=request_id or call_id
         )
-        for index, message in enumerate(messages):
+        for index, message in enumerate(transcript(messages)):
             proto = message_to_proto(message)
             if not proto.id:
                 proto.id = message_id(request.request_id, index)
@@ -164,7 +164,7 @@ class MemoryCalls:
 
     def forget(self, ids: Sequence[str]) -> Call[Receipt]:
         """Forget."""
-        request = memory_pb2.ForgetRequest(**self._address, message_ids=ids)
+        request = memory_pb2.ForgetRequest(**self._address, message_ids=_listed(ids, "ids"))
         return Call("MemoryService", "Forget", request, lambda reply: replies.receipt(reply.receipt))
 
     def import_messages(self, items: Iterable[Message | Decision], timeout: float) -> Call[Imported]:
@@ -259,9 +259,9 @@ class MemoryCalls:
         """Explore."""
         request = knowledge_pb2.ExploreRequest(
             **self._address,
-            entity_ids=entity_ids,
+            entity_ids=_listed(entity_ids, "entity_ids"),
             hops=hops,
-            predicates=predicates,
+            predicates=_listed(predicates, "predicates"),
             as_of=_as_of(valid_at, known_at),
             limit=limit,
         )
@@ -316,7 +316,7 @@ class MemoryCalls:
                 negated=said.negated,
                 valid_from=None if said.valid_from is None else time_to_proto(said.valid_from, "valid_from"),
                 valid_to=None if said.valid_to is None else time_to_proto(said.valid_to, "valid_to"),
-                source_ids=said.source_ids,
+                source_ids=_listed(said.source_ids, "source_ids"),
             )
 
         def parse(reply: knowledge_pb2.AddTriplesResponse) -> tuple[Triple, ...]:
@@ -330,8 +330,15 @@ class MemoryCalls:
         def parse(reply: knowledge_pb2.RetractTriplesResponse) -> int:
             return reply.retracted
 
-        request = knowledge_pb2.RetractTriplesRequest(**self._address, triple_ids=triple_ids)
+        request = knowledge_pb2.RetractTriplesRequest(**self._address, triple_ids=_listed(triple_ids, "triple_ids"))
         return Call("KnowledgeService", "RetractTriples", request, parse)
+
+
+def _listed(values: Sequence[str], name: str) -> Sequence[str]:
+    """Refuse a text where a list of texts is meant: protobuf would take it for a list of letters."""
+    if isinstance(values, str):
+        raise TypeError(f"{name}: must be a list of texts, not one text")
+    return values
 
 
 def _as_of(valid_at: datetime | None, known_at: datetime | None) -> message_pb2.AsOf | None:

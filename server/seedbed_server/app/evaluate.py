@@ -18,6 +18,7 @@ import gzip
 import json
 import time
 import uuid
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -30,9 +31,14 @@ from rich.progress import Progress
 from seedbed import Client, Hybrid, Message, Vector
 from seedbed.client import RemoteMemory
 from seedbed.messages import is_blank_text
+from seedbed_server.app.files import reading, writing
 from seedbed_server.app.waiting import wait_applied
 
 BATCH = 500
+
+
+class BadDatasetError(ValueError):
+    """A line of the data set is no conversation; the text says which, and nothing of its content."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +65,10 @@ class Evaluated:
 
 
 def evaluate(client: Client, options: Options, progress: Progress) -> Evaluated:
-    """Write the rankings of every question. The memories are deleted afterwards."""
+    """Write the rankings of every question. The memories are deleted afterwards.
+
+    Raises BadDatasetError and FileError, before the first call but for a disk that gets full.
+    """
     run = uuid.uuid4().hex[:8]
     found = Evaluated()
     unrelated = _unrelated(options.unrelated)
@@ -67,7 +76,7 @@ def evaluate(client: Client, options: Options, progress: Progress) -> Evaluated:
     asked = sum(len(conversation["questions"]) for conversation in conversations)
     written = sum(len(conversation["messages"]) for conversation in conversations)
     bars = progress.add_task("messages", total=written), progress.add_task("questions", total=asked)
-    with options.rankings.open("w", encoding="utf-8") as out:
+    with writing(options.rankings) as out:
         for conversation in conversations:
             name = f"eval-{run}/{conversation['conversation']}"
             trial = Trial(client, name, Hybrid(Vector(k=options.limit), max_tokens=options.max_tokens))
@@ -144,13 +153,30 @@ def _ask(memory: RemoteMemory, question: dict[str, Any], options: Options) -> di
 
 
 def _unrelated(file: Path | None) -> list[str]:
-    lines = file.read_text(encoding="utf-8").splitlines() if file else []
+    if file is None:
+        return []
+    with reading(file):
+        lines = file.read_bytes().decode(errors="replace").splitlines()
     return [line for line in lines if line.strip() and not line.startswith("#")]
 
 
 def _conversations(path: Path) -> Iterator[dict[str, Any]]:
     opened = gzip.open if path.suffix == ".gz" else open
-    with opened(path, "rt", encoding="utf-8") as lines:
-        for line in lines:
-            if line.strip():
-                yield json.loads(line)
+    with reading(path), opened(path, "rb") as lines:
+        try:
+            rows = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
+        except (EOFError, zlib.error):
+            raise BadDatasetError("it is cut off, or damaged") from None
+    for number, line in rows:
+        try:
+            yield _checked(json.loads(line))
+        except (ValueError, KeyError, TypeError, RecursionError):
+            raise BadDatasetError(f"line {number} is not a conversation") from None
+
+
+def _checked(row: dict[str, Any]) -> dict[str, Any]:
+    texts = [row["conversation"], *(question[key] for question in row["questions"] for key in ("id", "query"))]
+    texts += [message[key] for message in row["messages"] for key in ("id", "session", "role", "content")]
+    if not all(isinstance(text, str) for text in texts):
+        raise TypeError
+    return row

@@ -8,9 +8,6 @@ and the result takes its place complete or not at all.
 from __future__ import annotations
 
 import json
-import os
-import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +16,7 @@ from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn
 
 from seedbed import Message
+from seedbed_server.app.files import writing
 from seedbed_server.app.transfer import read_messages
 from seedbed_server.models.contract import Extraction
 from seedbed_server.models.tagger_child import create
@@ -31,23 +29,11 @@ CHUNK = 512
 def extract_file(models_dir: Path, source: Path, out: Path, console: Console) -> int:
     """Write one line to ``out`` (``-`` is standard output) for each message of ``source``; returns how many.
 
-    Raises BadFileError, OSError, and WeightsError if the models are not there.
+    Raises BadFileError, FileError, and WeightsError if the models are not there.
     """
     messages = list(read_messages(source))
-    lines = _lines(models_dir, messages, console)
-    if str(out) == "-":
-        sys.stdout.writelines(lines)
-        return len(messages)
-    with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=out.absolute().parent, delete=False) as stream:
-        written = Path(stream.name)
-        try:
-            stream.writelines(lines)
-            stream.flush()
-            written.chmod(0o666 & ~_umask())
-            written.replace(out)
-        except BaseException:
-            written.unlink(missing_ok=True)
-            raise
+    with writing(out) as stream:
+        stream.writelines(_lines(models_dir, messages, console))
     return len(messages)
 
 
@@ -93,10 +79,3 @@ def _row(wire: dict[str, Any] | None) -> dict[str, Any]:
             for claim in found.claims
         ],
     }
-
-
-def _umask() -> int:
-    """The process's mask for new files, which can only be read by setting it."""
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from seedbed.client import RemoteMemory
 from seedbed.results import KnownEntity, Triple
+from seedbed_server.app.files import writing
 from seedbed_server.projections.exporting import graphml, node_link
 
 FORMATS = (".graphml", ".json", ".html")
@@ -36,8 +37,17 @@ def write_graph(
     Without a limit that is all of them, but on a page PAGE_FACTS: a browser lays
     out no more in bearable time. With ``valid_at``, GraphML and JSON hold the facts
     that held then; the page holds ended ones too, and begins at that moment. The
-    page says what it leaves out.
+    page says what it leaves out. Raises FileError, and what a call raises.
     """
+    with writing(file) as stream:
+        text, written = _text(memory, file, valid_at, known_at, limit)
+        stream.write(text)
+    return written
+
+
+def _text(
+    memory: RemoteMemory, file: Path, valid_at: datetime | None, known_at: datetime | None, limit: int | None
+) -> tuple[str, Written]:
     as_page = file.suffix == ".html"
     if as_page and limit is None:
         limit = PAGE_FACTS
@@ -55,8 +65,7 @@ def write_graph(
         text = page(memory.name, nodes, edges, _messages(memory, facts), valid_at, left_out)
     else:
         text = json.dumps(node_link(nodes, edges), ensure_ascii=False, indent=1) + "\n"
-    file.write_text(text, encoding="utf-8", errors="replace")
-    return Written(len(nodes), len(edges), left_out)
+    return text, Written(len(nodes), len(edges), left_out)
 
 
 def page(

@@ -19,6 +19,7 @@ from __future__ import annotations
 import asyncio
 import faulthandler
 import logging
+import math
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable
@@ -48,6 +49,7 @@ from seedbed_server.models.llm import Llm
 from seedbed_server.models.llm_tagger import TRY_SECONDS, LlmTagger
 from seedbed_server.models.manifest import Model
 from seedbed_server.models.tagger import Tagger
+from seedbed_server.processes import Child
 from seedbed_server.projections.analysis import is_blank
 from seedbed_server.projections.derived import Derived
 from seedbed_server.projections.graphs import Graphs
@@ -58,7 +60,7 @@ from seedbed_server.projections.spaces import ServingEncoder, Space, keep_only, 
 from seedbed_server.projections.summaries import Summaries
 from seedbed_server.projections.summarisers import Abstractive, Extractive, Summariser
 from seedbed_server.projections.vectors import Vectors
-from seedbed_server.recall import HotMemories, Lens, QueryVectors, Recall
+from seedbed_server.recall import FactSources, HotMemories, Lens, QueryVectors, Recall
 from seedbed_server.recall.reembedding import IN_USE, Reembedding
 from seedbed_server.recall_log import RecallLog
 from seedbed_server.rpc.admin_servicer import AdminServicer, Part
@@ -107,8 +109,7 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
 
         make = partial(_space, settings, derived)
         decided = await truth.settings()
-        model = chosen_encoder(models, settings, decided.get(IN_USE, ""))
-        space = make(model)
+        space = make(chosen_encoder(models, settings, decided.get(IN_USE, "")))
         tagger = Tagger(weights_dir, threads=settings.worker_threads)
         stack.push_async_callback(tagger.child.stop)
 
@@ -121,7 +122,8 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
         truth.on_change.append(projector.changed)
 
         look = partial(_lens, settings, truth, projector, lexical)
-        recall = Recall(truth, look(space), projector)
+        graphs = Graphs(knowledge, truth, lambda key: projector.applied(key)["entities"])
+        recall = Recall(truth, look(space), projector, FactSources(graphs, truth))
         reembedding = Reembedding(
             truth,
             projector,
@@ -141,7 +143,6 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
         stack.push_async_callback(projector.stop)
         stack.push_async_callback(reembedding.halt)
 
-        graphs = Graphs(knowledge, truth, lambda key: projector.applied(key)["entities"])
         finding = Finding(truth, graphs, projector)
         seeder = Seeder(
             truth,
@@ -180,11 +181,21 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
         stack.push_async_callback(drain)
         await reembedding.start()
         await tagger.child.start()
+        stack.callback(_telling_when_ready(space.encoder.child, space.index.child, tagger.child).cancel)
         yield server
 
 
 def _page_bytes(settings: Settings) -> int:
     return min(PAGE_BYTES, settings.max_message_mb * 1024 * 1024 * 3 // 4)
+
+
+def _telling_when_ready(*children: Child) -> asyncio.Task[None]:
+    async def tell() -> None:
+        for child in children:
+            await child.wait_ready(math.inf)
+        log.info("models are ready")
+
+    return asyncio.create_task(tell(), name="telling when ready")
 
 
 async def _recall_log(settings: Settings, truth: Log, stack: AsyncExitStack) -> RecallLog:
@@ -206,6 +217,7 @@ async def serve_until_stopped(settings: Settings, ready: Callable[[Server], None
         log.info("stopping")
         faulthandler.dump_traceback_later(settings.drain_seconds + _HANGS_AFTER, exit=True, file=sys.stderr)
     faulthandler.cancel_dump_traceback_later()
+    log.info("stopped")
 
 
 def _space(settings: Settings, derived: Derived, model: Model) -> Space:

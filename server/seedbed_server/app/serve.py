@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 from rich.console import Console
+from rich.text import Text
 
 from seedbed_server.app.choosing import needed_at_start
 from seedbed_server.app.codes import MODELS, STORAGE, TAKEN, USAGE
@@ -45,7 +46,12 @@ def run(settings: Settings, ready_fd: int | None, console: Console) -> int:
     except SettingsError as error:
         return _fail(console, USAGE, "A setting is not acceptable.", str(error))
     except DataDirTakenError:
-        return _fail(console, TAKEN, "Another server runs on this data directory.", str(settings.data_dir.resolve()))
+        return _fail(
+            console,
+            TAKEN,
+            "Another server runs on this data directory.",
+            f"{settings.data_dir.resolve()}; --data-dir or SEEDBED_DATA_DIR names another",
+        )
     except (StorageUnavailableError, StorageFullError) as error:
         return _fail(
             console, STORAGE, "The log cannot be opened.", f"{type(error).__name__}: {settings.data_dir.resolve()}"
@@ -83,18 +89,26 @@ def _run(settings: Settings, ready_fd: int | None, console: Console) -> int:
         if pipe is not None:
             with pipe:
                 pipe.write(f"{host}:{server.port}\n")
+        kept = Text(f"It keeps its data in {settings.data_dir.resolve()}")
         console.print(f"Seedbed takes calls at [bold]{host}:{server.port}[/bold]; models load in the background.")
+        console.print(kept, soft_wrap=True)
         where = "" if f"{host}:{server.port}" == Settings().listen else f" --server {host}:{server.port}"
-        console.print(f"Try it in a second terminal: [bold]{sys.argv[0]} demo{where}[/bold]", soft_wrap=True)
+        command = f"{sys.executable} -m seedbed_server" if sys.argv[0].endswith("__main__.py") else sys.argv[0]
+        console.print(f"Try it in a second terminal: [bold]{command} demo{where}[/bold]", soft_wrap=True)
 
     try:
         asyncio.run(serve_until_stopped(settings, ready))
     except AddressTakenError:
-        return _fail(console, TAKEN, "The address cannot be listened on; is it taken?", settings.listen)
+        return _fail(
+            console,
+            TAKEN,
+            "The address cannot be listened on; is it taken?",
+            f"{settings.listen}; --listen or SEEDBED_LISTEN names another",
+        )
     return 0
 
 
 def _fail(console: Console, code: int, what: str, details: str) -> int:
     console.print(f"[red]{what}[/red]")
-    console.print(details, highlight=False, markup=False)
+    console.print(details, highlight=False, markup=False, soft_wrap=True)
     return code

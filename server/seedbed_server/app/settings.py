@@ -17,6 +17,7 @@ from difflib import get_close_matches
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 PREFIX = "SEEDBED_"
 _SECRET: Mapping[str, Any] = {"secret": True}
@@ -94,6 +95,8 @@ class Settings:
         if self.max_message_mb >= _MOST_MESSAGE_MB:
             raise SettingsError(f"max_message_mb: must be less than {_MOST_MESSAGE_MB}")
 
+        if self.llm_url:
+            _refuse_url("llm_url", self.llm_url)
         self._check_extraction()
 
     def _check_extraction(self) -> None:
@@ -115,6 +118,16 @@ def _refuse_address(listen: str, *, is_open: bool) -> None:
         raise SettingsError("listen: must be HOST:PORT, the port from 0 to 65535")
     if is_open and not _on_loopback(listen):
         raise SettingsError("listen: without access tokens the server listens on loopback only; set tokens_file")
+
+
+def _refuse_url(name: str, url: str) -> None:
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port or an address that is none
+        usable = False
+    if not usable:
+        raise SettingsError(f"{name}: must be an address such as http://127.0.0.1:8080/v1")
 
 
 def _on_loopback(listen: str) -> bool:
@@ -152,24 +165,35 @@ def load(config: Path | None = None, flags: Mapping[str, Any] | None = None) -> 
 def _known(where: str, names: Iterable[str]) -> None:
     unknown = sorted(set(names) - _NAMES)
     if unknown:
-        raise SettingsError(f"{where}: has unknown keys: {', '.join(unknown)}")
+        raise SettingsError(f"{where}: has unknown keys: {', '.join(name + _meant(name) for name in unknown)}")
+
+
+def _meant(name: str, prefix: str = "") -> str:
+    """A hint at the setting that is nearly called so, if there is one."""
+    meant = get_close_matches(name.lower(), _NAMES, 1, 0.8)
+    return f" ({prefix}{meant[0].upper() if prefix else meant[0]} may be meant)" if meant else ""
 
 
 def _from_environment() -> dict[str, str]:
     """The variables that are settings. Others may have the prefix too; one that is nearly a setting is refused."""
     found = {key[len(PREFIX) :].lower(): value for key, value in os.environ.items() if key.startswith(PREFIX)}
     for name in found.keys() - _NAMES:
-        meant = get_close_matches(name, _NAMES, 1, 0.8)
-        if meant:
-            raise SettingsError(f"{PREFIX}{name.upper()}: is no setting; {PREFIX}{meant[0].upper()} may be meant")
+        if meant := _meant(name, PREFIX):
+            raise SettingsError(f"{PREFIX}{name.upper()}: is no setting{meant}")
     return {name: value for name, value in found.items() if name in _NAMES}
 
 
-def _from_file(config: Path) -> dict[str, Any]:
+def _read_toml(name: str, path: Path) -> dict[str, Any]:
     try:
-        values = tomllib.loads(config.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        raise SettingsError(f"config: {config} cannot be read as TOML") from None
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SettingsError(f"{name}: {path} cannot be read: {error.strerror}") from None
+    except ValueError:
+        raise SettingsError(f"{name}: {path} cannot be read as TOML") from None
+
+
+def _from_file(config: Path) -> dict[str, Any]:
+    values = _read_toml("config", config)
     _known(f"config: {config}", values)
     return values
 
@@ -203,10 +227,11 @@ def read_tokens(path: Path | None) -> dict[str, tuple[str, ...]] | None:
     """
     if path is None:
         return None
+    values = _read_toml("tokens_file", path)
     try:
-        entries = tomllib.loads(path.read_text(encoding="utf-8"))["tokens"]
+        entries = values["tokens"]
         tokens = [(entry["sha256"].lower(), entry["namespaces"]) for entry in entries.values()]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (KeyError, TypeError, AttributeError):
         raise SettingsError(f"tokens_file: {path} is not a table [tokens] of sha256 and namespaces") from None
     for digest, namespaces in tokens:
         if len(digest) != 64 or not set(digest) <= set("0123456789abcdef"):
@@ -226,7 +251,7 @@ def read_operators(path: Path | None) -> frozenset[str]:
 
     The file has been read by ``read_tokens``. Raises SettingsError.
     """
-    entries = tomllib.loads(path.read_text(encoding="utf-8"))["tokens"].values() if path is not None else ()
+    entries = _read_toml("tokens_file", path)["tokens"].values() if path is not None else ()
     if not all(isinstance(entry.get("operator", False), bool) for entry in entries):
         raise SettingsError(f"tokens_file: {path} has an operator that is neither true nor false")
     return frozenset(entry["sha256"].lower() for entry in entries if entry.get("operator"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -11,15 +12,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 
 from seedbed_server.app.codes import CALL, USAGE
+from seedbed_server.app.files import reading
+from seedbed_server.app.screen import complain, fail, note
 
 if TYPE_CHECKING:  # `seedbed serve` calls nobody, and starts sooner without the client
     from seedbed import Client
     from seedbed.connection import Tls
+    from seedbed.errors import SeedbedError
 
-err = Console(stderr=True, emoji=False)
+_PROBE_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,34 +43,54 @@ class Target:
     def client(self) -> Iterator[Client]:
         """A client; an error of a call ends the command with one line."""
         from seedbed import Client
-        from seedbed.errors import SeedbedError, UnavailableError
+        from seedbed.errors import SeedbedError
 
         try:
-            with Client(self.server, token=self.token, namespace=self.namespace, tls=self._tls()) as client:
+            connected = Client(self.server, token=self.token, namespace=self.namespace, tls=self._tls())
+        except ValueError as error:
+            fail(USAGE, "The server cannot be called: ", str(error))
+        try:
+            with connected as client:
                 yield client
         except SeedbedError as error:
-            err.print(f"[red]{type(error).__name__}[/red]: {error}")
-            if isinstance(error, UnavailableError):
-                err.print(f"Is a server running at {self.server}? `seedbed serve` starts one; no http:// is needed.")
+            complain(type(error).__name__, f": {error}")
+            if hint := self._hint(error):
+                note(hint)
             raise typer.Exit(CALL) from None
         except TimeoutError:
-            err.print("[red]The derived stores did not catch up in time.[/red]")
-            raise typer.Exit(CALL) from None
+            fail(CALL, "The derived stores did not catch up in time.", "")
+
+    def _hint(self, error: SeedbedError) -> str:
+        """What to do where no server has answered, or the token is wrong; else the server has said it."""
+        if error.reason == "UNAUTHENTICATED":
+            return "The server does not know this token." if self.token else "--token or SEEDBED_TOKEN gives one."
+        if error.code != "UNAVAILABLE" or error.reason:
+            return ""
+        host, _, port = self.server.rpartition(":")
+        try:  # gRPC does not say how far it came
+            socket.create_connection((host.strip("[]"), int(port)), _PROBE_SECONDS).close()
+        except (OSError, ValueError):
+            return f"Is a server running at {self.server}? `seedbed serve` starts one; --server names another."
+        return (
+            f"Something listens at {self.server}, and is not understood. Does it speak TLS, and as it is spoken to? "
+            "See --tls, --ca, --cert and --key."
+        )
 
     def _tls(self) -> Tls | bool:
         from seedbed.connection import Tls
 
         if bool(self.cert) != bool(self.key):
-            err.print("[red]--cert and --key[/red]: give both or neither")
-            raise typer.Exit(USAGE)
+            fail(USAGE, "--cert and --key", ": give both or neither")
         if not (self.ca or self.cert):
             return self.tls
-        try:
-            roots, certificate, key = (path.read_bytes() if path else None for path in (self.ca, self.cert, self.key))
-        except OSError as error:
-            err.print(f"[red]{error.filename}[/red] cannot be read: {error.strerror}")
-            raise typer.Exit(USAGE) from None
-        return Tls(roots, certificate, key)
+        return Tls(*(_pem(path) for path in (self.ca, self.cert, self.key)))
+
+
+def _pem(path: Path | None) -> bytes | None:
+    if path is None:
+        return None
+    with reading(path):
+        return path.read_bytes()
 
 
 def calling(command: Callable[..., None]) -> Callable[..., None]:

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
@@ -33,19 +32,32 @@ from seedbed.results import Imported
 from seedbed.v1 import decision_pb2
 from seedbed.v1 import message_pb2 as pb
 from seedbed_server.app import exports
+from seedbed_server.app.files import reading, writing
+from seedbed_server.errors import InvalidFieldError
+from seedbed_server.rpc import checks
 
 
 class BadFileError(ValueError):
-    """The file, or a line of it, is not messages; the text says which line, and nothing of its content."""
+    """The file, or a line of it, is not messages; the text says which line, and nothing of its content.
+
+    ``hint`` says what would be.
+    """
+
+    hint = (
+        'Read are: JSON Lines, each with "role" and "content"; a JSON list of such messages, as chat APIs take it; '
+        "conversations.json of ChatGPT or Claude."
+    )
 
 
 def import_file(memory: RemoteMemory, file: Path, console: Console) -> Imported:
-    """Import a file, with a bar. Raises BadFileError; what stood before the bad line is stored."""
+    """Import a file, with a bar. Raises BadFileError and FileError; what stood before the bad line is stored."""
     with Progress(console=console) as progress:  # the bar ends with the block, also when a line is bad
         bar = progress.add_task("messages", total=_count(file) if _is_lines(file) else None)
 
         def counted() -> Iterator[Message | Decision]:
-            for item in read_items(file):
+            for place, item in _placed(file):
+                if isinstance(item, Message):
+                    _check(place, item)
                 yield item
                 progress.advance(bar)
 
@@ -54,55 +66,66 @@ def import_file(memory: RemoteMemory, file: Path, console: Console) -> Imported:
 
 def _is_lines(file: Path) -> bool:
     """Whether the file is a message or a conversation a line: the first line decides, which is then one JSON object."""
-    with file.open("rb") as lines:
-        first = next((line for line in lines if line.strip()), b"")
-        try:
-            row = json.loads(first)
-        except (ValueError, RecursionError):
-            return not first.startswith(b"[") and first.strip() != b"{"
-        return not isinstance(row, list) and not (isinstance(row, dict) and {"mapping", "chat_messages"} & row.keys())
+    with reading(file), file.open("rb") as lines:
+        first = next((line.strip() for line in lines if line.strip()), b"")
+    if not first:
+        raise BadFileError("it is empty")
+    try:
+        row = json.loads(first)
+    except (ValueError, RecursionError):
+        return not first.startswith(b"[") and first != b"{"
+    return not isinstance(row, list) and not (isinstance(row, dict) and {"mapping", "chat_messages"} & row.keys())
 
 
 def _count(file: Path) -> int:
-    with file.open("rb") as lines:
+    with reading(file), file.open("rb") as lines:
         return sum(1 for _ in lines)
 
 
-def _lines(file: Path) -> Iterator[Message | Decision]:
-    with file.open("rb") as lines:
+def _placed(file: Path) -> Iterator[tuple[str, Message | Decision]]:
+    """The messages and decisions of a file, each with its place in words."""
+    if _is_lines(file):
+        yield from _lines(file)
+    else:
+        yield from ((f"message {number}", message) for number, message in enumerate(_document(file), 1))
+
+
+def _lines(file: Path) -> Iterator[tuple[str, Message | Decision]]:
+    with reading(file), file.open("rb") as lines:
         for number, line in enumerate(lines, 1):
             if line.strip():
-                yield from _line_items(number, line)
+                yield from ((f"line {number}", item) for item in _line_items(number, line))
 
 
 def _document(file: Path) -> Iterator[Message]:
+    with reading(file):
+        content = file.read_bytes()
     try:
-        yield from exports.messages(json.loads(file.read_bytes()))
+        yield from exports.messages(json.loads(content))
     except exports.UnknownFormatError:
         raise BadFileError("it holds no conversation of a known form") from None
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
         raise BadFileError("it cannot be read as conversations") from None
 
 
-def read_items(file: Path) -> Iterator[Message | Decision]:
-    """Return an iterator over a file's messages and decisions. Raises BadFileError at what is neither, and OSError."""
-    return _lines(file) if _is_lines(file) else _document(file)
-
-
 def read_messages(file: Path) -> Iterator[Message]:
-    """Return an iterator over a file's messages. Raises as `read_items` does."""
-    return (item for item in read_items(file) if isinstance(item, Message))
+    """Return an iterator over a file's messages. Raises BadFileError at what is none, and FileError."""
+    return (item for _, item in _placed(file) if isinstance(item, Message))
+
+
+def _check(place: str, message: Message) -> None:
+    """Hold a message against the contract, as the server will: it cannot know the line. Raises BadFileError."""
+    try:
+        checks.message(wire.message_to_proto(message), "")
+    except (InvalidFieldError, wire.WireError) as error:
+        raise BadFileError(f"{place}: {error.path.removeprefix('.')} {error.why}") from None
 
 
 def export_file(memory: RemoteMemory, file: Path) -> None:
-    """Write a memory's messages and decisions to a file, or to standard output for ``-``."""
+    """Write a memory's messages and decisions to a file. Raises FileError, and what a call raises."""
     rows = ({"decision": dict(item.data)} if isinstance(item, Decision) else _row(item) for item in memory.export_all())
-    lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-    if str(file) == "-":
-        sys.stdout.writelines(lines)
-        return
-    with file.open("w", encoding="utf-8") as stream:
-        stream.writelines(lines)
+    with writing(file) as stream:
+        stream.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
 def _line_items(number: int, line: bytes) -> Iterator[Message | Decision]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
@@ -51,12 +52,16 @@ _SEEN = Statement(
 
 
 class Row(NamedTuple):
-    """A decision to be stored; ``last_seq`` is None where the memory's newest message is meant."""
+    """A decision to be stored; ``last_seq`` is None where the memory's newest message is meant.
+
+    Without a ``name`` it gets one of its own.
+    """
 
     content: Content
     source: int = 0
     witnesses: Witnesses = ()
     last_seq: int | None = None
+    name: str = ""
 
 
 class Erased(NamedTuple):
@@ -136,7 +141,8 @@ def testify(c: Connection, key: int, witnesses: Mapping[int, Witnesses]) -> Done
     alive = queries.alive(c, key, sorted(wanted)).keys()
     for number, groups in witnesses.items():
         for kind, body in c.all(_BODY, of=number):
-            c.change(_REWRITE, of=number, new_body=to_columns(from_body(kind, body)[0], _among(alive, groups))[1])
+            content, _, name = from_body(kind, body)
+            c.change(_REWRITE, of=number, new_body=to_columns(content, _among(alive, groups), name)[1])
     return Done(None, None)
 
 
@@ -150,7 +156,7 @@ def erase(c: Connection, key: int, seqs: Sequence[int]) -> Erased:
         if not all(left):
             decisions += c.change(_ERASE_ONE, of=standing.id)
         elif left != standing.witnesses:
-            c.change(_REWRITE, of=standing.id, new_body=to_columns(standing.content, left)[1])
+            c.change(_REWRITE, of=standing.id, new_body=to_columns(standing.content, left, standing.name)[1])
     return Erased(statements, decisions)
 
 
@@ -164,8 +170,8 @@ def append(c: Connection, place: Place, made: Sequence[Row]) -> None:
     place.recorded_at = place.clock()
     save(c, [place])
     rows = []
-    for content, source, witnesses, last_seq in made:
-        kind, body = to_columns(content, witnesses)
+    for content, source, witnesses, last_seq, name in made:
+        kind, body = to_columns(content, witnesses, name or uuid.uuid4().hex)
         last = place.last_seq if last_seq is None else last_seq
         rows.append((place.key, kind, last, source, place.recorded_at, body))
     insert_all(c, decision, rows, _COLUMNS)

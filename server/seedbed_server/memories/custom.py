@@ -21,7 +21,7 @@ from importlib.metadata import entry_points
 from seedbed.memory import Memory
 from seedbed.packing import shown_from_seed
 from seedbed.seeds import Shown
-from seedbed.variants import Custom
+from seedbed.variants import Custom, Hybrid, Variant
 from seedbed_server.errors import SeedbedError, VariantNotRegisteredError
 from seedbed_server.memories.hands import Hands
 from seedbed_server.memories.view import Answer, View
@@ -31,6 +31,7 @@ log = logging.getLogger(__name__)
 GROUP = "seedbed.variants"
 PATIENCE = 10.0  # seconds that an instance may take for a seed, catching up with the log included
 _KEPT = 256
+_MOST_NAMES = 300  # characters of them, in an error
 _PAGE = 500
 _PAGE_BYTES = 8 * 2**20
 
@@ -68,14 +69,23 @@ class CustomPart:
         self._hands = Hands()
         self._instances: OrderedDict[_Place, _Instance] = OrderedDict()
 
+    def require(self, variant: Variant) -> None:
+        """Raise VariantNotRegisteredError for a custom variant, also in a Hybrid, that is not registered."""
+        parts = variant.parts if isinstance(variant, Hybrid) else (variant,)
+        if all(part.name in self._factories for part in parts if isinstance(part, Custom)):
+            return
+        names = ", ".join(sorted(self._factories))[:_MOST_NAMES]
+        raise VariantNotRegisteredError(
+            "variant",
+            f"names none of those that are registered: {names}" if names else "names one, and none is registered",
+        )
+
     async def show(self, view: View, part: Custom) -> Answer:
         """Bring the instance up to date with the log, and ask it for its seed.
 
-        As of an earlier time, an instance is made for this question alone.
-        Raises VariantNotRegisteredError.
+        As of an earlier time, an instance is made for this question alone. The
+        variant has passed ``require``.
         """
-        if part.name not in self._factories:
-            raise VariantNotRegisteredError
         try:
             async with asyncio.timeout(self._patience):
                 return Answer(await self._shown(view, part))

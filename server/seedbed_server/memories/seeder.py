@@ -59,6 +59,7 @@ class Seeder:
         VariantNotRegisteredError for an unknown custom variant, and TooLargeError
         for a seed that is more than an answer may hold.
         """
+        self.custom.require(variant)
         upto = record.last_seq if ask.known_at is None else await self.log.seq_at(record.key, ask.known_at)
         view = View(self.log, record, ask, upto, budget(variant, ask.max_tokens))
         parts = (

@@ -122,10 +122,13 @@ def _items(origin: str, found: Checkpoint | None, max_tokens: int | None) -> tup
 
 
 def _within(item: Item, max_tokens: int) -> Item:
-    """The item cut until it takes at most ``max_tokens`` as it is quoted, with the lines around it."""
+    """The item cut at the end of a line, until it takes at most ``max_tokens`` as it is quoted."""
     room = max_tokens - count(f"\n\n{HEADER}\n{SECTIONS[item.kind]}\n") - PER_MESSAGE
     limit = count(item.text)
     while (cost := count(quote(item))) > max(0, room):
         limit = min(limit - 1, limit * room // cost)
-        item = replace(item, text=cut(item.text, limit))
+        text = cut(item.text, limit)
+        if not item.text.startswith(f"{text}\n"):
+            text = text.rpartition("\n")[0] or text
+        item = replace(item, text=text)
     return item

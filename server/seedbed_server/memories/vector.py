@@ -31,7 +31,9 @@ class VectorPart:
         """Recall ``k`` messages besides those in ``known``, which the seed shows anyway."""
         k = min(part.k or Vector().k, MOST_HITS)
         query, at = view.ask.query, view.ask.valid_at
-        search = Search(query, k + len(known), upto_seq=view.upto_seq, distinct=True, asked_at=at)
+        search = Search(
+            query, k + len(known), upto_seq=view.upto_seq, distinct=True, asked_at=at, asked_in=view.ask.session
+        )
         ranking = await self.recall.search(view.record, search)
         hits = [hit for hit in ranking.hits if hit.message.id not in known][:k]
         below = {"vector": min(ranking.below_floor, k)} if ranking.below_floor else {}

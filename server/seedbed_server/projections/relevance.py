@@ -7,8 +7,17 @@ from collections import defaultdict
 from collections.abc import Sequence
 from itertools import islice
 
+from seedbed_server.models.predicates import SINGLE
 from seedbed_server.projections import analysis
 from seedbed_server.projections.triples import Fact
+
+# What is asked for in other words than it was said: who moved to Porto lives there.
+_ASKED_BY = {
+    "residence": "live home reside move",
+    "employer": "work job employer company",
+    "spouse": "married husband wife spouse",
+    "birthplace": "born",
+}
 
 MOST = 500  # facts of one term that are looked at, the newest: what very many hold says little
 
@@ -25,7 +34,8 @@ class FactWords:
         if fact.id in self._known:
             return
         self._known.add(fact.id)
-        for term in analysis.terms(f"{fact.predicate} {fact.object}"):
+        asked_by = _ASKED_BY[SINGLE[fact.predicate]] if fact.predicate in SINGLE else ""
+        for term in analysis.terms(f"{fact.predicate} {fact.object} {asked_by}"):
             self._holding[term][fact.id] = None
 
     def shares(self, terms: Sequence[str]) -> dict[str, float]:

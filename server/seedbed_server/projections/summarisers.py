@@ -64,14 +64,14 @@ class Summariser(Protocol):
 
 
 class Extractive:
-    """Keeps the sentences that say most, as they were written.
+    """Keeps the sentences that say most, as they were written: of each block half at most, else it would be no summary.
 
     Likeness is by the encoder's vectors; while the encoder is down, by shared
     words. ``count`` gives the tokens of a text.
     """
 
     def __init__(self, encoder: Encoder | None, count: Callable[[str], int], *, max_tokens: int = MAX_TOKENS) -> None:
-        self.fingerprint = f"textrank-1/{max_tokens}"
+        self.fingerprint = f"textrank-2/{max_tokens}"
         self._encoder = encoder
         self._count = count
         self._max_tokens = max_tokens
@@ -86,14 +86,17 @@ class Extractive:
             return Draft("", ())
         texts = [line.text for line in lines]
         vectors = await self._encode(texts)
-        kept = await asyncio.to_thread(self._choose, lines, texts, vectors)
+        kept = await asyncio.to_thread(self._choose, lines, len(before.lines) if before else 0, vectors)
         sources = dict.fromkeys((line.seq, line.id) for line in kept)
         return Draft(_rendered(kept), tuple(sources), tuple(kept))
 
-    def _choose(self, lines: Sequence[Line], texts: Sequence[str], vectors: np.ndarray | None) -> list[Line]:
+    def _choose(self, lines: Sequence[Line], kept: int, vectors: np.ndarray | None) -> list[Line]:
+        """Choose among ``kept`` lines of the summary so far and those that follow; one line at least."""
+        texts = [line.text for line in lines]
         like = textrank.likeness(texts, vectors)
         costs = [self._count(f"{line.who}: {line.text}\n") for line in lines]
-        return [lines[i] for i in textrank.choose(texts, like, costs.__getitem__, self._max_tokens)]
+        room = max(sum(costs[:kept]) + sum(costs[kept:]) // 2, min(costs))
+        return [lines[i] for i in textrank.choose(texts, like, costs.__getitem__, min(room, self._max_tokens))]
 
     async def _encode(self, texts: Sequence[str]) -> np.ndarray | None:
         """Unit vectors, (texts, dimensions); None while the encoder is down."""

@@ -8,6 +8,8 @@ message, and its parts add up to it exactly:
     lexical    share of the query's weight that the message and its context hold
     exact      share of the query's identifiers that the message itself holds
     time       the query speaks of the time at which the message was said
+    graph      relevance of the best fact that stems from the message
+    answer     such a fact answers the query by itself: where one lives, say
     speaker    the query names the one who spoke
     role       long-winded assistants without a name repeat what others said
 
@@ -29,6 +31,8 @@ DENSE = 1.0
 LEXICAL = 2.0
 EXACT = 1.0  # an identifier outweighs what neighbours and other words can give
 TIME = 0.15
+GRAPH = 0.2
+ANSWER = 1.0
 SPEAKER = 0.10
 ROLE = -0.15
 

@@ -12,8 +12,9 @@ import numpy as np
 from seedbed.messages import Message
 from seedbed_server.log import Log, MemoryRecord
 from seedbed_server.recall.exact import exact_terms
+from seedbed_server.recall.facts import FactSources, Stated
 from seedbed_server.recall.floor import height, holds_enough, reached
-from seedbed_server.recall.fusion import DENSE, EXACT, LEXICAL, ROLE, SPEAKER, TIME, Scores, fuse
+from seedbed_server.recall.fusion import ANSWER, DENSE, EXACT, GRAPH, LEXICAL, ROLE, SPEAKER, TIME, Scores, fuse
 from seedbed_server.recall.hot import HotMemory
 from seedbed_server.recall.layout import Floats, Layout, Mask
 from seedbed_server.recall.lens import Lens
@@ -32,6 +33,7 @@ class Search:
 
     ``distinct`` leaves out those that say the same as one that is better, or as good and newer. Relative times of the
     query count from ``asked_at``, or else from the newest message that the search may see.
+    ``asked_in`` is the session in which it is asked.
     """
 
     query: str
@@ -40,6 +42,7 @@ class Search:
     upto_seq: int | None = None
     distinct: bool = False
     asked_at: datetime | None = None
+    asked_in: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +86,7 @@ class _Words:
     memory: HotMemory
     rows: int
     terms: Sequence[str]
+    stated: Sequence[Stated]
     layout: Layout
     legs: Mapping[str, tuple[Floats, float]]
     certain: Mask
@@ -95,6 +99,7 @@ class Recall:
     log: Log
     lens: Lens
     progress: Progress
+    facts: FactSources | None = None
 
     def begin(self, query: str) -> None:
         """Let the encoder work on a query that will be searched for; returns at once."""
@@ -116,17 +121,26 @@ class Recall:
         lens = self.lens
         with lens.looking():
             lens.queries.begin(search.query)
+            stated = await self._stated(record, search, terms)
             async with lens.hot.current(record) as (memory, _):  # the words, while the query is encoded
-                words = await undivided(partial(_match, memory, terms, search))
+                words = await undivided(partial(_match, memory, terms, search, stated or ()))
             vector = await lens.queries.get(search.query)  # nobody waits for this memory meanwhile
             async with lens.hot.current(record) as (memory, complete):
                 scores = await undivided(partial(_score, memory, words, vector, search))
                 seqs = memory.seqs[scores.rows].tolist()
-        degraded = () if vector is not None and complete else ("dense",)
-        if seqs and not (scores.related or degraded):  # without cosines nobody can tell
+        blind = vector is None or not complete
+        if seqs and not (scores.related or blind):  # without cosines nobody can tell
             return Ranking((), applied_seq, below_floor=len(seqs), best_below_floor=float(scores.fused[0]))
         hits = await self._read(record, seqs, scores)
-        return Ranking(hits, applied_seq, degraded)
+        missing = {"dense": blind, "graph": stated is None}
+        return Ranking(hits, applied_seq, tuple(leg for leg, is_missing in missing.items() if is_missing))
+
+    async def _stated(self, record: MemoryRecord, search: Search, terms: Sequence[str]) -> Sequence[Stated] | None:
+        """What facts say; nothing to a search that may not see all messages: what holds may rest on those."""
+        if self.facts is None or (search.upto_seq is not None and search.upto_seq < record.last_seq):
+            return ()
+        at = None if search.asked_at is None else search.asked_at.timestamp()
+        return await self.facts.asked_for(record, search.query, search.asked_in or search.session, terms, at)
 
     async def _read(self, record: MemoryRecord, seqs: list[int], scores: Scores) -> tuple[Found, ...]:
         """Re-read the hits from the log, as many as an answer may hold: text and liveness come from nowhere else."""
@@ -143,26 +157,40 @@ def _legs(scores: Scores, at: int) -> tuple[Leg, ...]:
     )
 
 
-def _match(memory: HotMemory, terms: Sequence[str], search: Search) -> _Words:
+def _match(memory: HotMemory, terms: Sequence[str], search: Search, stated: Sequence[Stated]) -> _Words:
     layout = memory.layout(search.session, search.upto_seq)
     exact = exact_terms(search.query)
     identified = exact.share(memory.postings, layout.alive)
     named = memory.named([*terms, *exact.spoken])
+    relevant, answering = _sources(memory, stated)
     legs = {
         "lexical": (memory.postings.score(terms, layout), LEXICAL),
         "exact": (identified, EXACT),
         "time": (within(search.query, memory.times, layout.alive, search.asked_at), TIME),
+        "graph": (relevant, GRAPH),
+        "answer": (answering, ANSWER),
         "speaker": (named.astype(np.float64), SPEAKER),
         "role": (memory.generic_assistant.astype(np.float64), ROLE),
     }
     certain = (identified > 0) | exact.named(memory.postings, layout.alive)
-    certain |= holds_enough(memory.postings, terms, layout)
-    return _Words(memory, len(memory), terms, layout, legs, certain)
+    certain |= holds_enough(memory.postings, terms, layout) | ((answering > 0) & layout.alive)
+    return _Words(memory, len(memory), terms, stated, layout, legs, certain)
+
+
+def _sources(memory: HotMemory, stated: Sequence[Stated]) -> tuple[Floats, Floats]:
+    """Of each row the relevance of the best fact that stems from it, and 1 where that answers; shapes (n,)."""
+    relevant, answering = np.zeros(len(memory)), np.zeros(len(memory))
+    for fact in stated:
+        rows = memory.rows_of(fact.seqs)
+        relevant[rows] = np.maximum(relevant[rows], fact.relevance)
+        if fact.answers:
+            answering[rows] = 1.0
+    return relevant, answering
 
 
 def _score(memory: HotMemory, words: _Words, vector: Vector | None, search: Search) -> Scores:
     if words.memory is not memory or words.rows != len(memory):  # it has grown, or was loaded again
-        words = _match(memory, words.terms, search)
+        words = _match(memory, words.terms, search, words.stated)
     alive = words.layout.alive
     if vector is not None and is_unspaced(words.terms):
         vector = np.zeros_like(vector)  # noise: the encoder does not know these scripts

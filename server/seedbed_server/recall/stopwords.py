@@ -13,7 +13,7 @@ _FUNCTION_WORDS = (
     "a an and are as at be been being but by did do does doing for from had has have having he her hers him his how i "
     "if in into is it its me my of on or our she so some such than that the their them then there these they this "
     "those to too us was we were what when where which who whom why will with would you your about can could just "
-    "not no am any also because should"
+    "not no am any also because should now currently"
 )
 STOPPED = frozenset(analysis.terms(_FUNCTION_WORDS))
 # Japanese writes particles, endings and asking words in hiragana, and most of what they are about in other scripts.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +14,13 @@ from seedbed.messages import Message
 from seedbed.v1 import memory_service_pb2 as pb
 from seedbed.v1.memory_service_pb2_grpc import MemoryServiceServicer
 from seedbed.variants import Variant
-from seedbed_server.errors import InvalidFieldError, SeedbedError, stored_already
+from seedbed_server.errors import (
+    InvalidFieldError,
+    MemoryNotFoundError,
+    SeedbedError,
+    VariantNotRegisteredError,
+    stored_already,
+)
 from seedbed_server.log import Imported, Log, MemoryRecord, NewMemory
 from seedbed_server.memories import Ask, Forgetting, Seeder
 from seedbed_server.recall import Recall, Search
@@ -45,7 +52,9 @@ class MemoryServicer(MemoryServiceServicer):
     async def CreateMemory(self, request: pb.CreateMemoryRequest, context: Context) -> pb.CreateMemoryResponse:
         """Create a memory, with the default variant if none is named."""
         namespace, name = _address(request)
-        record = await self.log.create(namespace, name, self._new(request))
+        new = self._new(request)
+        self.seeder.custom.require(new.variant)
+        record = await self.log.create(namespace, name, new)
         return pb.CreateMemoryResponse(memory=answers.memory(record))
 
     async def GetMemory(self, request: pb.GetMemoryRequest, context: Context) -> pb.GetMemoryResponse:
@@ -71,6 +80,8 @@ class MemoryServicer(MemoryServiceServicer):
         if not paths or paths - {"variant", "system"}:
             raise InvalidFieldError("update_mask", "names something other than variant and system, or nothing")
         variant = checks.variant(request.variant) if "variant" in paths else None
+        if variant is not None:
+            self.seeder.custom.require(variant)
         system = checks.text_within(request.system, "system", LIMITS.system_bytes) if "system" in paths else None
         record = await self.log.update(namespace, name, variant=variant, system=system, revision=request.revision)
         return pb.UpdateMemoryResponse(memory=answers.memory(record))
@@ -87,14 +98,10 @@ class MemoryServicer(MemoryServiceServicer):
         """Store a batch; the answer comes after the commit and waits for no model."""
         namespace, name = _address(request)
         checks.size_within(request, "messages", LIMITS.batch_bytes)
-        stored = await self.log.append(
-            namespace,
-            name,
-            _session(request.session),
-            checks.messages(request.messages),
-            request_id=checks.optional_identifier(request.request_id, "request_id"),
-            create=self._new(request),
-        )
+        session, batch = _session(request.session), checks.messages(request.messages)
+        request_id = checks.optional_identifier(request.request_id, "request_id")
+        async with self._creating(request) as new:
+            stored = await self.log.append(namespace, name, session, batch, request_id=request_id, create=new)
         return pb.WriteResponse(
             message_ids=stored.ids,
             first_seq=stored.first_seq,
@@ -216,13 +223,30 @@ class MemoryServicer(MemoryServiceServicer):
         """Store one element of the stream in the memory that the first one names."""
         namespace, name = _address(first)
         made = decisions.from_protos(given.decisions)
-        batch = (
-            [_in_session(message) for message in checks.messages(given.messages)] if given.messages or not made else []
-        )
-        return await self.log.import_messages(namespace, name, batch, made, create=self._new(first))
+        batch = [_in_session(message) for message in checks.messages(given.messages)] if given.messages else []
+        async with self._creating(first) as new:
+            return await self.log.import_messages(namespace, name, batch, made, create=new)
 
     async def _record(self, request: Any) -> MemoryRecord:
         return await self.log.get(*_address(request))
+
+    @asynccontextmanager
+    async def _creating(self, request: Any) -> AsyncIterator[NewMemory | None]:
+        """How a memory looks that a write creates; None, if its variant is not registered.
+
+        Then a missing memory is a VariantNotRegisteredError; one that exists takes
+        every write, also while the package of its variant is not installed.
+        """
+        new = self._new(request)
+        try:
+            self.seeder.custom.require(new.variant)
+        except VariantNotRegisteredError as missing:
+            try:
+                yield None
+            except MemoryNotFoundError:
+                raise missing from None
+        else:
+            yield new
 
     def _new(self, request: Any) -> NewMemory:
         """How a memory looks that the request creates."""

@@ -45,7 +45,11 @@ TABLE: dict[type[BaseException], tuple[grpc.StatusCode, str, str]] = {
     errors.PartUnavailableError: (grpc.StatusCode.UNAVAILABLE, "PART_UNAVAILABLE", "a part is not running"),
     errors.OverloadedError: (grpc.StatusCode.RESOURCE_EXHAUSTED, "OVERLOADED", "too many calls are under way"),
     errors.ShuttingDownError: (grpc.StatusCode.UNAVAILABLE, "SHUTTING_DOWN", "the server is stopping"),
-    errors.UnauthenticatedError: (grpc.StatusCode.UNAUTHENTICATED, "UNAUTHENTICATED", "an access token is needed"),
+    errors.UnauthenticatedError: (
+        grpc.StatusCode.UNAUTHENTICATED,
+        "UNAUTHENTICATED",
+        "no access token, or one that is not known",
+    ),
     errors.OperatorOnlyError: (grpc.StatusCode.PERMISSION_DENIED, "OPERATOR_ONLY", "an operator's token is needed"),
     errors.NotServedError: (grpc.StatusCode.UNIMPLEMENTED, "NOT_SERVED", "planned, not served yet"),
     errors.VariantNotRegisteredError: (
@@ -56,7 +60,7 @@ TABLE: dict[type[BaseException], tuple[grpc.StatusCode, str, str]] = {
     errors.ModelUnavailableError: (
         grpc.StatusCode.FAILED_PRECONDITION,
         "MODEL_UNAVAILABLE",
-        "files of the model are missing",
+        "files of the model are missing; `seedbed models pull` with its name fetches those of the manifest",
     ),
     errors.ReembedRunningError: (
         grpc.StatusCode.FAILED_PRECONDITION,
@@ -105,7 +109,7 @@ def _stored_some(error: BaseException) -> bool:
 
 def bad_request(error: BaseException) -> error_details_pb2.BadRequest | None:
     """Name the bad field, if the error is about one."""
-    if isinstance(error, (errors.InvalidFieldError, WireError)):
+    if isinstance(error, (errors.InvalidFieldError, errors.VariantNotRegisteredError, WireError)):
         path, why = error.path, error.why
     elif isinstance(error, errors.MessageIdExistsError):
         path, why = error.path, "is taken"

@@ -7,7 +7,6 @@ project.
 from __future__ import annotations
 
 import json
-import secrets
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -37,6 +36,7 @@ from seedbed.errors import MemoryNotFoundError
 from seedbed.variants import Variant
 from seedbed_server.app.waiting import wait_applied
 
+MEMORY = "demo"
 SYSTEM = "You are Juno, Maya's assistant. Answer from what you know of her; say so when you do not know."
 LAST_SESSION = "2026-09-checkin"
 VARIANTS: tuple[Variant, ...] = (
@@ -71,33 +71,34 @@ def _message(row: dict[str, str]) -> Message:
 
 
 def run(client: Client, console: Console, questions: tuple[str, ...] = QUESTIONS) -> None:
-    """Write the conversation to a memory of its own, and show what each variant makes of a few questions.
+    """Write the conversation to the memory MEMORY, and show what each variant makes of a few questions.
 
-    The memory is deleted at the end.
+    A memory of an earlier run is replaced; this one stays, to be asked by hand.
     """
-    memory = f"demo-maya-{secrets.token_hex(4)}"
-    try:
-        _replay(client, console, memory, questions)
-    finally:
-        with suppress(MemoryNotFoundError):
-            client.delete_memory(memory)
+    with suppress(MemoryNotFoundError):
+        client.delete_memory(MEMORY)
+    _replay(client, console, questions)
+    console.rule()
+    console.print(f'It stays in the memory "{MEMORY}", until the next run. Ask it yourself:', highlight=False)
+    for command in (f'recall {MEMORY} "Who is Elena?" --explain', f"facts {MEMORY}", f"delete {MEMORY}"):
+        console.print(f"  seedbed {command}", highlight=False)
 
 
-def _replay(client: Client, console: Console, memory: str, questions: tuple[str, ...]) -> None:
+def _replay(client: Client, console: Console, questions: tuple[str, ...]) -> None:
     messages = conversation()
     sessions = [(name, list(group)) for name, group in groupby(messages, key=lambda message: message.session)]
     for name, group in track(sessions, description="writing sessions", console=console):
-        client.memory(memory, VARIANTS[-1], system=SYSTEM, session=name).write(group)
+        client.memory(MEMORY, VARIANTS[-1], system=SYSTEM, session=name).write(group)
     console.print(f"{len(messages)} messages in {len(sessions)} sessions are durable; models are reading them …")
-    wait_applied(client, memory)
+    wait_applied(client, MEMORY)
     for question in questions:
         console.rule(f"[bold]{question}")
         for variant in VARIANTS:
-            console.print(_panel(client, memory, variant, question))
+            console.print(_panel(client, variant, question))
 
 
-def _panel(client: Client, memory: str, variant: Variant, question: str) -> Panel:
-    seed = client.memory(memory, variant, session=LAST_SESSION).seed(question)
+def _panel(client: Client, variant: Variant, question: str) -> Panel:
+    seed = client.memory(MEMORY, variant, session=LAST_SESSION).seed(question)
     title = f"{type(variant).__name__}: {len(seed.entries)} messages, {seed.tokens} tokens"
     return Panel(Group(*_lines(seed)), title=title, title_align="left")
 

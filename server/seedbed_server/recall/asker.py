@@ -1,0 +1,28 @@
+"""Whom "I" and "my" mean in a query."""
+
+from __future__ import annotations
+
+import re
+
+from seedbed_server.log import Log
+from seedbed_server.projections.rows import speaker
+
+# How one who asks speaks of oneself; "US" is a country.
+_SELF = re.compile(r"\b(?:[Ii]|[Mm]e|[Mm]y|[Mm]ine|[Mm]yself|[Ww]e|us|[Oo]urs?|[Oo]urselves)\b")
+# The newest messages that show who asks: of the session, and where no user has spoken there yet, of all sessions.
+_IN_SESSION, _EVERYWHERE = 4, 50
+
+
+async def asker(log: Log, key: int, query: str, session: str, upto_seq: int) -> str:
+    """The user who asks a query in the first person; empty where it is in no such, or nobody can tell.
+
+    That is the user who spoke last in the ``session``; where none has yet, the only user of late.
+    """
+    if not _SELF.search(query):
+        return ""
+    for where, n in ((session, _IN_SESSION), ("", _EVERYWHERE)):
+        newest = await log.tail(key, session=where, n=n, upto_seq=upto_seq)
+        users = [speaker(message) for message in reversed(newest) if message.role == "user"]
+        if users and (where or len(set(users)) == 1):
+            return users[0]
+    return ""
