@@ -99,9 +99,9 @@ def to_columns(content: Content, witnesses: Witnesses = (), name: str = "") -> t
         fields["name"] = name
     if witnesses:
         fields["witnesses"] = witnesses
-    for name in _TIMES:
-        if fields.get(name) is not None:
-            fields[name] = rows.to_micros(fields[name])
+    for time in _TIMES:
+        if fields.get(time) is not None:
+            fields[time] = rows.to_micros(fields[time])
     return _NAMES[type(content)], json.dumps(fields).encode()
 
 
@@ -121,9 +121,9 @@ def from_body(kind: str, body: bytes) -> tuple[Content, Witnesses, str]:
     fields = json.loads(body)
     name = fields.pop("name", "")
     witnesses = tuple(map(tuple, fields.pop("witnesses", ())))
-    for name in _TIMES:
-        if fields.get(name) is not None:
-            fields[name] = rows.from_micros(fields[name])
+    for time in _TIMES:
+        if fields.get(time) is not None:
+            fields[time] = rows.from_micros(fields[time])
     if "fact_ids" in fields:
         fields["fact_ids"] = tuple(fields["fact_ids"])
     return _KINDS[kind](**fields), witnesses, name
