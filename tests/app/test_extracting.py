@@ -46,6 +46,7 @@ def test_one_line_for_each_message(tmp_path: Path) -> None:
             "predicate": "moved to",
             "object": "Berlin",
             "negated": False,
+            "modality": "asserted",
             "valid_from": None,
             "valid_to": None,
         }

@@ -24,6 +24,7 @@ from seedbed.errors import (
 from seedbed.results import KnownEntity, Triple
 from seedbed.v1.admin_service_pb2 import RebuildRequest
 from seedbed.v1.admin_service_pb2_grpc import AdminServiceStub
+from tests.on_disk import files_with
 from tests.serving import Serving
 
 START = datetime(2026, 1, 10, tzinfo=UTC)
@@ -138,8 +139,7 @@ def test_forgetting_a_message_removes_what_only_it_supported(ready: Serving, mem
     memory.forget(["m0"])
     assert [(t.object, t.source_ids) for t in memory.triples(include_superseded=True)] == [("rain", ("m1",))]
     assert canary not in ids(memory)
-    files = [file for file in (ready.folder / "data").rglob("*") if file.is_file()]
-    assert [file.name for file in files if canary.encode() in file.read_bytes()] == []
+    assert files_with(ready.folder / "data", canary) == []
     memory.clear()
     assert everything(memory) == ([], [])
 

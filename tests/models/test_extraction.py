@@ -138,7 +138,7 @@ INTENDED = {
     "I'm going to visit Rome in June.": ["Maya | visit | Rome | planned"],
     "I want to buy a car.": ["Maya | buy | car | planned"],
     "I wanna learn Spanish.": ["Maya | learn | Spanish | planned"],
-    "I'd love to visit Japan someday.": ["Maya | visit | Japan | planned"],
+    "I'd love to visit Japan someday.": ["Maya | visit | Japan | possible"],
     "I'm gonna sell my house and move to Lisbon.": [
         "Maya | sell | house | planned",
         "Maya | moved to | Lisbon | planned",

@@ -14,6 +14,7 @@ from seedbed.messages import Message
 from seedbed.variants import Buffer
 from seedbed_server.log import Log, NewMemory
 from seedbed_server.recall_log import Entry, Piece, RecallLog
+from tests.on_disk import files_with
 
 PLACE = "default", "maya"
 
@@ -65,7 +66,7 @@ class Desk:
 
     def files_with(self, word: str) -> list[str]:
         """The names of the files of the folder that hold a word."""
-        return [path.name for path in self.folder.rglob("*") if path.is_file() and word.encode() in path.read_bytes()]
+        return files_with(self.folder, word)
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import pytest
 
 from seedbed import Buffer, Custom, Entity, Hybrid, KnowledgeGraph, Message, Seed, Summary, Variant, Vector, Window
 from seedbed.errors import MemoryNotFoundError
+from tests.on_disk import files_with
 from tests.serving import Serving, said
 
 SECRET = "quibblewort"
@@ -66,12 +67,6 @@ def test_nothing_of_it_is_in_any_answer(ready: Serving, how: str) -> None:
         ready.applied(name)
 
 
-def files_with(ready: Serving, word: str) -> list[str]:
-    """The files of the data directory that hold a word."""
-    files = [file for file in (ready.folder / "data").rglob("*") if file.is_file()]
-    return [file.name for file in files if word.encode() in file.read_bytes()]
-
-
 def test_forget_takes_what_the_recall_log_showed_of_it(ready: Serving) -> None:
     """Every entry that showed the message, with its query; counted in the receipt, and out of every file."""
     memory = ready.client.memory(next(_names), Window(1))
@@ -83,14 +78,14 @@ def test_forget_takes_what_the_recall_log_showed_of_it(ready: Serving) -> None:
     assert [entry.query for entry in entries][:2] == ["Only the newest", "Frobisher again"]
     assert entries[1].shown[0].message_ids == ("recalled-m1",)
     assert [message.text for message in entries[1].messages] == ["I love gorse and figs.", "Noted."]
-    assert "recall_log.db-wal" in files_with(ready, "Frobisher")
+    assert "recall_log.db-wal" in files_with(ready.folder / "data", "Frobisher")
     memory.seed("Frobisher, unwritten", variant=Buffer())  # still in the queue
     receipt = memory.forget(["recalled-m1"])
     (store,) = [store for store in receipt.stores if store.store == "recall_log"]
     assert (store.erased, store.files_rewritten) == (3, True)
-    assert files_with(ready, "Frobisher") == []
+    assert files_with(ready.folder / "data", "Frobisher") == []
     assert [entry.query for entry in memory.recalls()] == ["Only the newest"]
-    held = [name for name in files_with(ready, "recalled-m") if name.startswith("recall_log")]
+    held = [name for name in files_with(ready.folder / "data", "recalled-m") if name.startswith("recall_log")]
     assert held == []  # it holds no ids at all
 
 
@@ -110,7 +105,7 @@ def test_what_was_asked_goes_with_what_is_cleared_or_deleted(ready: Serving, how
         "delete": lambda: ready.client.delete_memory(name),
     }
     assert calls[how]() == 1
-    assert files_with(ready, query) == []
+    assert files_with(ready.folder / "data", query) == []
     assert list(ready.client.memory(name, Window(1)).recalls()) == []
 
 

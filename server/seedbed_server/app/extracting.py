@@ -73,6 +73,7 @@ def _row(wire: dict[str, Any] | None) -> dict[str, Any]:
                 "predicate": claim.predicate,
                 "object": claim.object,
                 "negated": claim.negated,
+                "modality": claim.modality,
                 "valid_from": claim.valid_from.isoformat() if claim.valid_from else None,
                 "valid_to": claim.valid_to.isoformat() if claim.valid_to else None,
             }

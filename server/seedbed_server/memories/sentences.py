@@ -15,6 +15,7 @@ from seedbed_server.projections.triples import Fact
 # Predicates that are said in the past already, by their first word.
 _PAST = frozenset({"moved", "used", "had"})
 _PLAIN = {"moved": "move", "used": "use", "had": "have"}
+_NOUNS = frozenset({"favorite", "birthday"})
 _IRREGULAR = {"be": "is", "have": "has", "do": "does", "go": "goes"}
 _SIBILANT = ("s", "x", "z", "ch", "sh")
 _MODAL = {"planned": "plans to", "possible": "may"}
@@ -24,7 +25,7 @@ def sentence(fact: Fact) -> str:
     """Return the fact as a clause in the third person, without a full stop."""
     fact = replace(fact, subject=_spoken(fact.subject), object=_spoken(fact.object))
     first, _, rest = fact.predicate.partition(" ")
-    if relation(fact.predicate) or first == "favorite":
+    if relation(fact.predicate) or first in _NOUNS:
         return _belonging(fact)
     tail = " ".join(part for part in (rest, fact.object) if part)
     return f"{fact.subject} {_verb(first, fact)} {tail}"

@@ -11,6 +11,7 @@ from .contract import SURFACE_LIMIT, Claim
 from .phrases import LONGEST_OBJECT, Scene
 from .predicates import LASTS, PAST_STATES
 from .spells import Spell
+from .stance import is_present
 
 
 def claim_of(clause: Clause, said: Said, source: Token) -> Claim:
@@ -32,16 +33,20 @@ def claim_of(clause: Clause, said: Said, source: Token) -> Claim:
 
 
 def dated_by(claim: Claim, spell: Spell, verb: Token, scene: Scene) -> Claim:
-    """The claim with the times of its clause."""
-    if scene.time is None:
+    """The claim with the times of its clause; what is said to begin later is a plan."""
+    if scene.time is None or claim.valid_from is not None or claim.valid_to is not None:
         return claim
+    if claim.object_type == "date":
+        return claim  # the day is what is said
+    present = is_present(verb)
     begin, end = spell.bounds(
         scene.time,
-        ahead=claim.modality != "asserted",
+        ahead=claim.modality != "asserted" or present,
         over=claim.predicate.startswith(("used to", "had", "was")),
         goes_on=verb.tag_ in {"VBN", "VBG", "JJ"} and not claim.predicate.startswith("used to"),
     )
-    return replace(claim, valid_from=begin, valid_to=end)
+    planned = present and claim.modality == "asserted" and begin is not None and begin > scene.time
+    return replace(claim, valid_from=begin, valid_to=end, modality="planned" if planned else claim.modality)
 
 
 def _is_denied(subject: Token) -> bool:

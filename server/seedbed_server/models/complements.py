@@ -11,10 +11,11 @@ from collections.abc import Iterator
 
 from spacy.tokens import Token
 
+from .activities import activities, new_post
 from .clauses import Clause, Said, antecedent, canonical, hanging, is_none, objects_of
 from .copula import copula
 from .lemmas import Lemmas
-from .phrases import LONGEST_OBJECT, Node, Scene
+from .phrases import Node, Scene
 from .predicates import PREDICATES, STATE_CHANGES
 from .relations import is_name
 from .trees import each_of
@@ -22,7 +23,7 @@ from .vocabulary import (
     ARGUMENT_PREPOSITIONS,
     DIRECTIONS,
     DOING,
-    IDLE_ACTIVITIES,
+    INSTITUTIONS,
     LASTING,
     LIKING,
     NOT_CLAIMS,
@@ -38,6 +39,8 @@ from .vocabulary import (
 _OBJECTS = {"dobj", "obj", "oprd"}
 _WORD_OF_A_NAME = {"know", "see", "show", "support", "help", "admire"}
 _SETTLED = {"work", "live", "study", "up"}
+_WHERE = {"in", "at", "on", "near"}
+_PAIRED = {("from", "to"), ("from", "into"), ("out", "of"), ("to", "from")}
 _OWN_WORDS = {"be", "say", "tell", "look", "wait"}
 
 
@@ -48,6 +51,9 @@ def complements(clause: Clause, lemmas: Lemmas) -> Iterator[Said]:
     elif clause.passive and clause.verb.lower_ in {"called", "named"}:
         yield from _named(clause)
     else:
+        if (state := _state(clause)) is not None:
+            yield Said("be", Node(state, "other"), clause.verb)
+        yield from new_post(clause)
         yield from _action(clause, lemmas)
 
 
@@ -61,15 +67,13 @@ def _named(clause: Clause) -> Iterator[Said]:
 
 
 def _action(clause: Clause, lemmas: Lemmas) -> Iterator[Said]:
-    if (state := _state(clause)) is not None:
-        yield Said("be", Node(state, "other"), clause.verb)
     children = list(clause.verb.children)
     if clause.lemma in PLANNING | DOING and any(child.dep_ == "xcomp" for child in children):
         return  # the claim is in "to VERB"
     wanted = _OBJECTS | ({"attr"} if clause.lemma in {"become", "remain"} else set())
     objects = [child for child in children if child.dep_ in wanted]
     objects = [noun for noun in objects if not (noun.dep_ == "oprd" and clause.lemma in {"call", "name"})]
-    preps = [child for child in children if child.dep_ in {"prep", "agent"}]
+    preps = [each for child in children if child.dep_ in {"prep", "agent"} for each in _linked(child)]
     preps += [
         inner
         for child in children
@@ -77,18 +81,39 @@ def _action(clause: Clause, lemmas: Lemmas) -> Iterator[Said]:
         for inner in child.children
         if inner.dep_ == "prep"
     ]
-    if clause.verb.dep_ == "relcl" and not objects and preps:
+    if clause.verb.dep_ == "relcl" and not objects and preps and not _is_relative(clause.verb):
         return  # "concerts I have had in June": what is had is not beside the verb
+    if _is_kept(objects, children):
+        return
     for noun in objects:
         if not _stands_for_more(clause, noun, preps):
             yield from _object(clause, noun)
     if clause.lemma in LIKING:
-        yield from _activities(clause, lemmas)
+        yield from activities(clause, lemmas)
     for prep in preps:
         yield from _around(clause, prep, objects)
     for noun in objects:
         for prep in hanging(noun):
             yield from _around(clause, prep, [noun])
+
+
+def _is_kept(objects: list[Token], children: list[Token]) -> bool:
+    """Whether a clause says how a thing is for a while: "we leave the door open"."""
+    return bool(objects) and any(child.dep_ in {"oprd", "ccomp"} and child.tag_ in {"JJ", "RB"} for child in children)
+
+
+def _linked(prep: Token) -> Iterator[Token]:
+    """A preposition and those that the parser hung on it: "from York TO Bristol", "out OF Paris and INTO Lyon"."""
+    yield prep
+    for child in prep.children:
+        led = child.dep_ == "prep" and (prep.lower_, child.lower_) in _PAIRED
+        if led or (child.dep_ == "conj" and child.tag_ in {"IN", "TO"}):
+            yield from _linked(child)
+
+
+def _is_relative(verb: Token) -> bool:
+    """Whether "who", "which" or "that" acts in a clause."""
+    return any(child.dep_ in {"nsubj", "nsubjpass"} and child.tag_ in {"WP", "WDT"} for child in verb.children)
 
 
 def _stands_for_more(clause: Clause, noun: Token, preps: list[Token]) -> bool:
@@ -124,6 +149,8 @@ def _object(clause: Clause, noun: Token) -> Iterator[Said]:
         node = clause.thing(each)
         if node is None:
             continue
+        if clause.lemma == "leave" and node.text.islower() and noun.lower_ not in INSTITUTIONS | {"job"}:
+            continue  # a phone on the bus
         named = node.type != "other" and clause.lemma in _WORD_OF_A_NAME
         if clause.lemma not in NOT_CLAIMS or " " in base or named:
             yield Said(canonical(base), node, each, is_none(each))
@@ -134,6 +161,8 @@ def _around(clause: Clause, prep: Token, objects: list[Token]) -> Iterator[Said]
     word = prep.lower_
     if word not in ARGUMENT_PREPOSITIONS:
         return
+    if word == "of" and prep.head.lower_ == "out" and prep.head.dep_ != "prt":
+        word = "out of"
     for noun in objects_of(prep):
         node = clause.thing(noun) or _birthday(clause, noun)
         if node is None or noun.lower_ in TIME_NOUNS or _is_idle(clause, word, node):
@@ -166,14 +195,26 @@ def _beside(clause: Clause, word: str, node: Node, noun: Token) -> str:
         return PREDICATES[whole]
     if node.type == "other" and clause.lemma in {"teach", "study", "lecture"} and word == "at":
         return canonical(f"{clause.base} {word}")
-    if node.type == "other" or noun.tag_ in {"PRP", "DT", "WP"} or noun.lower_ in VAGUE_NOUNS:
+    if noun.tag_ in {"PRP", "DT", "WP"} or noun.lower_ in VAGUE_NOUNS or _is_of_object(clause, word, noun):
+        return ""
+    if node.type == "other":
         return ""
     if clause.lemma in NOT_CLAIMS | {"have", "own"} or (node.type == "person" and word not in {"with", "to", "from"}):
         return ""
     return "" if clause.lemma == "start" else canonical(f"{clause.base} {word}")
 
 
+def _is_of_object(clause: Clause, word: str, noun: Token) -> bool:
+    """Whether a place is the object's, not the verb's: "bought a house in Harrogate", "took the train from Ghent"."""
+    if word in {"from", "to"}:
+        return clause.lemma in {"take", "get", "catch"}
+    taught = clause.lemma in {"teach", "study", "lecture"}
+    return word in _WHERE and not taught and noun.tag_ in {"NN", "NNS"} and clause.scene.names.at(noun) is None
+
+
 def _led_to(clause: Clause, word: str, node: Node) -> str:
+    if clause.passive and clause.verb.lower_ in LASTING and word in _WHERE:
+        return ""  # "getting married in Kerala"
     if clause.lemma in _OWN_WORDS or (clause.lemma in NOT_CLAIMS - {"live", "stay"} and node.type == "other"):
         return ""
     return canonical(f"{clause.base} {word}")
@@ -184,40 +225,14 @@ def _chained(clause: Clause, noun: Token) -> Iterator[Said]:
     for prep in hanging(noun):
         for inner in objects_of(prep) if prep.lower_ in {"in", "at", "with"} else ():
             node = clause.thing(inner)
-            if node is not None and node.type != "other":
+            named = node is not None and (node.type != "other" or _is_named(clause.scene, inner))
+            if node is not None and named:
                 base = clause.base if clause.base.split()[-1] in _SETTLED else "work"
                 yield Said(canonical(f"{base} {prep.lower_}"), node, inner)
 
 
-def _activities(clause: Clause, lemmas: Lemmas) -> Iterator[Said]:
-    """What one likes doing, or leaves off: "love hiking in the Alps", "quit smoking"."""
-    if any(child.dep_ == "aux" and lemmas.of(child) == "would" for child in clause.verb.children):
-        return
-    for child in clause.verb.children:
-        if child.dep_ != "xcomp":
-            continue
-        for each in [child, *(joined for joined in child.conjuncts if joined.i > child.i)]:
-            if words := _activity(each, clause.scene):
-                yield Said(canonical(clause.base), Node(words, "other"), each.right_edge)
-
-
-def _activity(verb: Token, scene: Scene) -> str:
-    """An activity as a phrase; empty if it is too long, says nothing, or holds a pronoun."""
-    objects = [child for child in verb.rights if child.dep_ == "dobj"]
-    if (verb.lower_ in IDLE_ACTIVITIES and not objects) or not verb.text.isalpha():
-        return ""
-    if any(child.dep_ in {"nsubj", "nsubjpass", "auxpass"} for child in verb.children):
-        return ""
-    words = [verb.text]
-    for child in verb.rights:
-        if child.dep_ == "dobj" and not (said := scene.phrase(child)):
-            return ""
-        if child.dep_ == "dobj":
-            words.append(said)
-        elif child.dep_ == "prt":
-            words.append(child.text)
-        elif child.dep_ == "prep" and child.lower_ in {"in", "to", "with", "on", "for", "at", "by", "near"}:
-            noun = next((scene.phrase(each) for each in objects_of(child)), "")
-            words += [child.lower_, noun] if noun else []
-    text = " ".join(words)
-    return text if len(text.split()) <= LONGEST_OBJECT else ""
+def _is_named(scene: Scene, noun: Token) -> bool:
+    """Whether a noun for a place of work has a name before it: "St. Antonius hospital"."""
+    return noun.lower_ in INSTITUTIONS and any(
+        child.dep_ == "compound" and (child.tag_.startswith("NNP") or scene.names.at(child)) for child in noun.lefts
+    )

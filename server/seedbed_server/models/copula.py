@@ -10,7 +10,7 @@ from .clauses import Clause, Said, canonical, hanging, is_none, objects_of
 from .phrases import Node
 from .relations import holder_of, is_name
 from .trees import each_of
-from .vocabulary import DISPOSITIONS, INSTITUTIONS, LASTING, PRAISE, WHEREABOUTS, relation
+from .vocabulary import DISPOSITIONS, DWELLINGS, INSTITUTIONS, LASTING, PRAISE, WHEREABOUTS, relation
 
 
 def copula(clause: Clause) -> Iterator[Said]:
@@ -28,7 +28,29 @@ def copula(clause: Clause) -> Iterator[Said]:
                 if node is not None and _is_whereabouts(
                     child.lower_, noun, node, clause.subject, negated=clause.stance.negated
                 ):
-                    yield Said(canonical(f"be {child.lower_}"), node, noun)
+                    employed = child.lower_ == "at" and _is_employer(clause, noun, node)
+                    yield Said("work at" if employed else canonical(f"be {child.lower_}"), node, noun)
+                if child.lower_ == "in" and noun.lower_ in DWELLINGS and clause.subject.type == "person":
+                    yield from _home(clause, noun)
+
+
+def _is_employer(clause: Clause, noun: Token, node: Node) -> bool:
+    """Whether "is at" a company says that one works there: "he's at Bosch in Stuttgart"."""
+    if clause.subject.type != "person" or node.type != "organisation":
+        return False
+    lasts = clause.verb.lower_ == "been" or any(child.lower_ == "now" for child in clause.verb.children)
+    calling = any(child.dep_ == "attr" for child in clause.verb.children)
+    return lasts or calling or any(prep.lower_ == "in" for prep in (*hanging(noun), *clause.verb.rights))
+
+
+def _home(clause: Clause, dwelling: Token) -> Iterator[Said]:
+    """Where one lives who is in "the new house in Harrogate"; in a house of others one may only be."""
+    if not any(child.dep_ in {"det", "poss"} and child.lower_ in {"the", "our", "my"} for child in dwelling.lefts):
+        return
+    for prep in hanging(dwelling):
+        for noun in objects_of(prep) if prep.lower_ == "in" else ():
+            if is_name(noun) and (node := clause.thing(noun)) is not None:
+                yield Said("live in", node, noun)
 
 
 def _is_whereabouts(word: str, noun: Token, node: Node, subject: Node, *, negated: bool) -> bool:
@@ -69,7 +91,8 @@ def _attribute(clause: Clause, noun: Token) -> Iterator[Said]:
 
 def _employer(clause: Clause, calling: Token) -> Iterator[Said]:
     """Whom one with a calling works for, and where one is from: "an engineer at Siemens", "a postman from Galway"."""
-    for prep in hanging(calling):
+    of = [noun for prep in calling.children if prep.lower_ == "of" for noun in objects_of(prep)]
+    for prep in (prep for noun in (calling, *of) for prep in hanging(noun)):
         for noun in objects_of(prep) if prep.lower_ in {"at", "for", "with", "from"} else ():
             if (node := clause.thing(noun)) is None:
                 continue

@@ -14,8 +14,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from spacy.tokens import Doc, Token
+from spacy.tokens import Span as Stretch
 
+from .companies import companies
 from .contract import Span
+from .kinds import kind_of
 from .labeller import Found
 from .lexicon import is_word
 from .relations import Relation
@@ -37,23 +40,10 @@ TYPES = {
 }
 """OntoNotes labels that are kept, and what they are called here."""
 
-_DWELLING = {
-    "move", "moved", "moving", "moves", "live", "lives", "lived", "living", "relocate", "relocated", "relocating",
-    "born",
-    "travel", "traveled", "travelled", "flew", "fly", "flying", "reside", "resides",
-}  # fmt: skip
-_LEADING = {"bus", "train", "flight", "ferry", "plane", "tram", "ticket", "tickets", "trip", "road", "drive", "move"}
-"""What leads to a place: "the bus to Lyon"."""
-_PLACES = {
-    "address", "city", "town", "village", "country", "capital", "island", "region", "district", "suburb", "beach",
-}  # fmt: skip
-_ORDERING = {"order", "orders", "ordered", "ordering"}
-_TRUSTING = {"believe", "believed", "believes", "trust", "trusts", "trusted", "confide", "confided", "interested"}
-_WORKING = {"work", "works", "worked", "working", "job", "intern", "internship", "interview", "engineer"}
 _ROLES = {"user", "assistant", "system", "tool", "function", "developer"}
-_MARRYING = {"marry", "married", "marrying", "marries", "dating", "engaged"}
 _LIVING = {"person", "other"}
 """Types of those whom a message may call in lower case: persons, and by a relation also pets."""
+_MANNER = {"with", "in", "of", "without", "by"}
 _NAMELIKE = re.compile(r"[^\W\d_]")
 
 
@@ -109,6 +99,7 @@ def find_names(
     candidates = [
         *((0, name) for name in _known(doc, text, known)),
         *((1, name) for name in _related(doc, related)),
+        *((2, Name(*found)) for found in companies(doc)),
         *((2, name) for name in _labelled(doc, labelled)),
         *((2, Name(*found)) for found in titled(doc, text)),
         *((3, name) for name in _recognised(doc)),
@@ -122,42 +113,9 @@ def find_names(
         if taken.isdisjoint(tokens):
             taken.update(tokens)
             chosen.append(name)
-    return Names(doc, _agreed(doc, [_expected(doc, name) for name in chosen]))
-
-
-def _expected(doc: Doc, name: Name) -> Name:
-    """Corrects a type by what stands around it: one is in a place, works at a company, and marries a person."""
-    head = doc[name.last]
-    preposition = head.head.lower_ if head.dep_ == "pobj" else ""
-    verb = head.head.head if preposition else head.head
-    if name.type == "person":
-        return replace(name, type=_no_person(doc, name, preposition, verb))
-    if name.type not in {"location", "organisation"}:
-        return name
-    married = verb.lower_ in _MARRYING and (head.dep_ == "dobj" or preposition == "to")
-    dwells = name.type == "location" and head.dep_ == "nsubj" and verb.lower_ in _DWELLING
-    if married or dwells:
-        return replace(name, type="person")
-    if preposition == "at" and any(token.lower_ in _WORKING for token in (verb, *verb.children)):
-        return replace(name, type="organisation")
-    return name
-
-
-def _no_person(doc: Doc, name: Name, preposition: str, governor: Token) -> str:
-    """What somebody is who stands where only places or companies do: "the bus to Lyon", "a designer at Tidepost"."""
-    head = doc[name.last]
-    placed = preposition == "in" and governor.lower_ not in _TRUSTING
-    leads = head.head.i > 0 and head.head.nbor(-1).lower_ in _LEADING  # whatever the parser ties "to" to
-    moved = preposition == "to" and (leads or governor.lower_ in _DWELLING)
-    said_to_be = (
-        {child.lower_ for child in head.head.children if child.dep_ == "attr"} if head.dep_ == "nsubj" else set()
+    return Names(
+        doc, _agreed(doc, [replace(name, type=kind_of(doc, name.first, name.last, name.type)) for name in chosen])
     )
-    if placed or moved or said_to_be & _PLACES:
-        return "location"
-    is_owner = name.last + 1 < len(doc) and doc[name.last + 1].tag_ == "POS"
-    serves = preposition == "at" and (governor.dep_ == "attr" or governor.lower_ in _WORKING) and not is_owner
-    sells = preposition == "from" and (governor.lower_ in _ORDERING or governor.head.lower_ in _ORDERING)
-    return "organisation" if serves or sells else "person"
 
 
 def _agreed(doc: Doc, names: list[Name]) -> list[Name]:
@@ -187,8 +145,14 @@ def _known(doc: Doc, text: str, known: Sequence[str]) -> Iterator[Name]:
             continue
         for match in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE):
             span = doc.char_span(match.start(), match.end())
-            if span is not None and (match[0] == name or all(token.tag_.startswith("N") for token in span)):
+            if span is not None and (match[0] == name or _names_somebody(span)):
                 yield Name(span.start, span.end - 1, "person")
+
+
+def _names_somebody(span: Stretch) -> bool:
+    """Whether words in lower case are a name: nouns, and no noun for how something is done ("with grace")."""
+    manner = len(span) == 1 and is_word(span[0]) and span[0].dep_ == "pobj" and span[0].head.lower_ in _MANNER
+    return not manner and all(token.tag_.startswith("N") for token in span)
 
 
 def _related(doc: Doc, related: Sequence[Relation]) -> Iterator[Name]:

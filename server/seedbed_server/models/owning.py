@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from spacy.tokens import Token
 
 from .claiming import claim_of
 from .clauses import Clause, Said, is_passive, objects_of
 from .contract import Claim
+from .dates import Time, times
 from .phrases import Node, Scene
 from .relations import holder_of
 from .stance import Stance
 from .trees import each_of
 from .vocabulary import ANNIVERSARIES, LASTING, PRAISE, VAGUE_NOUNS, relation
 
-_IS = {"is", "'s", "are", "was"}
+_IS = {"is", "'s", "\u2019s", "are", "was"}
+_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 
 
 def own_name(scene: Scene, verb: Token) -> Iterator[Claim]:
@@ -57,11 +61,44 @@ def owned_value(scene: Scene, verb: Token, noun: Token, stance: Stance) -> Itera
     for child in verb.children:
         for each in each_of(child) if child.dep_ in {"attr", "acomp"} else ():
             if (node := _value(clause, each, adjective=child.dep_ == "acomp")) is not None:
-                yield claim_of(clause, Said(predicate, node, each), noun)
+                born = predicate == "birthday" and node.type == "date" and _YEAR.search(node.text)
+                yield claim_of(clause, Said("be born on" if born else predicate, node, each), noun)
         if child.dep_ == "prep" and child.lower_ in {"on", "in"} and noun.lower_ in ANNIVERSARIES:
             for day in objects_of(child):
                 said = scene.doc[day.left_edge.i : day.right_edge.i + 1].text.removeprefix("the ")
                 yield claim_of(clause, Said(predicate, Node(said, "date"), day.right_edge), noun)
+
+
+def first_or_last_day(scene: Scene, verb: Token) -> Iterator[Claim]:
+    """(Maya, work at, Tidepost) until 26 June, of "my last day at Tidepost is 26 June"; from then on, of a first."""
+    now = scene.time
+    if now is None or verb.lower_ not in _IS:
+        return
+    for day in verb.children:
+        if day.lower_ != "day" or day.dep_ not in {"nsubj", "npadvmod"} or (holder := holder_of(day)) is None:
+            continue
+        side = {child.lower_ for child in day.lefts} & {"first", "last"}
+        owner, when = scene.owner(holder), _time_behind(verb)
+        places = [noun for prep in day.children if prep.lower_ in {"at", "with"} for noun in objects_of(prep)]
+        if len(side) != 1 or owner is None or when is None:
+            continue
+        interval = when.interval(now, ahead=verb.lower_ != "was")
+        for noun in places if interval is not None else ():
+            clause = Clause(scene, verb, "", Stance(), owner)
+            if interval is None or (node := clause.thing(noun)) is None:
+                continue
+            claim = claim_of(clause, Said("work at", Node(node.text, "organisation"), noun), day)
+            begun, ended = interval
+            if side == {"last"}:
+                yield replace(claim, valid_to=ended)
+            else:
+                yield replace(claim, valid_from=begun, modality="planned" if begun > now else "asserted")
+
+
+def _time_behind(verb: Token) -> Time | None:
+    """The first time that is named behind a verb in its sentence."""
+    end = verb.sent.end_char
+    return next((time for time in times(verb.doc.text) if verb.idx < time.start < end), None)
 
 
 def _value(clause: Clause, token: Token, *, adjective: bool) -> Node | None:

@@ -7,6 +7,7 @@ other pronoun is nobody we know, and never becomes an end. "My sister" is
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -17,7 +18,7 @@ from .entities import Name, Names
 from .lexicon import is_word
 from .relations import Relation, holder_of
 from .trees import is_joined, is_short_chain, is_vocative, parts_of, stands_before
-from .vocabulary import KIN, NOT_NAMES, PARTITIVES, PETS, TIME_NOUNS, VAGUE_NOUNS, relation
+from .vocabulary import KIN, NOT_NAMES, PARTITIVES, PETS, SOMEBODY, TIME_NOUNS, VAGUE_NOUNS, relation
 
 LONGEST_OBJECT = 6
 """Words of the longest object; a longer phrase is no name for anything."""
@@ -30,25 +31,13 @@ _MINE = {"my", "our", "mine", "ours"}
 _YOURS = {"your", "ur", "yours"}
 _PRONOUN_TAGS = {"PRP", "PRP$", "WP", "WP$", "WDT", "EX", "DT", "WRB", "PDT"}
 _NOT_NOUNS = {
-    "it",
-    "he",
-    "she",
-    "they",
-    "them",
-    "him",
-    "her",
-    "this",
-    "that",
-    "these",
-    "those",
-    "what",
-    "who",
-    "'s",
-    "im",
-    "ya",
-}
+    "it", "he", "she", "they", "them", "him", "her", "this", "that", "these", "those", "what", "who", "'s", "im", "ya",
+}  # fmt: skip
 _MODIFIERS = {"amod", "compound", "nummod", "nmod", "quantmod", "poss", "case", "advmod", "npadvmod", "punct"}
 _DROPPED_TAGS = {"DT", "PDT", "PRP$", "WP$", "WDT", "_SP", "UH"}
+
+
+_ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +142,8 @@ class Scene:
 
     def relative(self, noun: Token) -> Node | None:
         """As in "Maya's sister" for "my sister", or the name that stands beside it; None for other nouns."""
-        if not noun.tag_.startswith("NN") or relation(noun.text) is None or not is_short_chain(noun):
+        acts = noun.dep_ == "nsubj" and noun.tag_ == "JJ"  # "my flatmate", which the tagger does not know
+        if not (noun.tag_.startswith("NN") or acts) or relation(noun.text) is None or not is_short_chain(noun):
             return None
         for found in self.relations:
             if found.noun == noun and not found.negated and (name := self.names.at(found.name)):
@@ -182,7 +172,7 @@ class Scene:
         if token.tag_ == "PRP" or token.lower_ in _FIRST | _SECOND:
             found = self.person(token)
             return None if found is None or found.text == subject.text else found
-        name = self.names.at(token)
+        name = self.names.at(token) or self._called(token)
         if name is not None and name.type != "date" and not (name.type == "organisation" and _is_adjective(token)):
             return None if is_vocative(token) else self.named(name)
         if relation(token.text) is not None and (holder := holder_of(token)) is not None:
@@ -196,8 +186,21 @@ class Scene:
         text = self.phrase(token, subject)
         return Node(text, "other") if text else None
 
+    def _called(self, noun: Token) -> Name | None:
+        """The name behind a noun that says no more than that it is somebody: "a guy called Oscar"."""
+        first = noun.head if noun.dep_ == "conj" else noun
+        somebody = noun.lower_ in SOMEBODY or (first.dep_ == "pobj" and relation(noun.text) is not None)
+        for child in noun.children if somebody else ():
+            if child.dep_ in {"acl", "relcl"} and child.lower_ in {"called", "named"}:
+                for each in child.children:
+                    if each.dep_ in {"oprd", "dobj", "attr"} and (name := self.names.at(each)) is not None:
+                        return name
+        return None
+
     def phrase(self, head: Token, subject: Node | None = None) -> str:
         """The words of a noun phrase, without articles; empty if it names nothing."""
+        if _ORDINAL.fullmatch(head.text):
+            return ""
         if head.tag_ in _PRONOUN_TAGS or head.tag_ == "CD" or head.lower_ in VAGUE_NOUNS | _NOT_NOUNS | TIME_NOUNS:
             return ""
         if not any(map(str.isalpha, head.text)) or ((name := self.names.at(head)) is not None and name.type == "date"):
@@ -221,6 +224,8 @@ class Scene:
     def _words(self, head: Token) -> list[Token]:
         words = [*self._before(head), head]
         for child in head.rights:
+            if child.dep_ == "nummod" and child.i == words[-1].i + 1 and head.tag_.startswith("NNP"):
+                words.append(child)  # "Pixel 8"
             if child.dep_ == "prep" and child.lower_ == "of":
                 inner = next((each for each in child.children if each.dep_ == "pobj"), None)
                 if inner is None or inner.tag_ in {"PRP", "DT", "WP"}:

@@ -37,10 +37,12 @@ PREDICATES = {
     "can tolerate": "like",
     # marriage
     "marry": "marry", "get married to": "marry", "be married to": "be married to", "get engaged to": "be engaged to",
-    "get divorced from": "be divorced from",
+    "get divorced from": "be divorced from", "break up with": "be separated from",
+    "split up with": "be separated from", "split with": "be separated from", "separate from": "be separated from",
     # going
     "go to": "go to", "travel to": "go to", "fly to": "go to", "be to": "go to", "take trip to": "go to",
-    "go on trip to": "go to", "drive to": "go to", "head to": "go to", "visit": "visit",
+    "go on trip to": "go to", "take train to": "go to", "take bus to": "go to", "take flight to": "go to",
+    "take ferry to": "go to", "drive to": "go to", "head to": "go to", "visit": "visit",
     "move out of": "moved from", "return to": "go to", "move back from": "moved from", "relocate from": "moved from",
     "emigrate from": "moved from", "move here from": "moved from", "move over from": "moved from",
     "move back in": "moved to",
@@ -89,7 +91,8 @@ MUTUAL = {
 MUTUAL_STATES = {
     "married": "be married to", "engaged": "be engaged to", "divorced": "be divorced from", "marry": "marry",
     "divorce": "be divorced from", "separated": "be separated from", "split": "be separated from", "date": "date",
-    "dating": "date",
+    "dating": "date", "break up": "be separated from", "split up": "be separated from",
+    "separate": "be separated from",
 }  # fmt: skip
 """States and verbs of two, and the predicate that joins one to the other."""
 

@@ -135,6 +135,8 @@ def _people(scene: Scene, token: Token) -> list[Node]:
         return []
     if name is not None and name.type == "location" and token.dep_ in {"pobj", "dobj"}:
         return []
+    if name is not None and name.type == "organisation" and token.dep_ == "pobj" and token.head.lower_ in {"at", "for"}:
+        return []
     return [node for node in scene.agents(token) if node.type in _PEOPLE]
 
 

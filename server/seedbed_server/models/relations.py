@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from spacy.tokens import Doc, Token
 
 from .lexicon import is_word
-from .vocabulary import NOT_NAMES, PETS, relation, singular
+from .vocabulary import NOT_NAMES, PETS, SOMEBODY, relation, singular
 
 _TITLES = {"mr", "mr.", "mrs", "mrs.", "ms", "ms.", "dr", "dr."}
 _NAMING = {"named", "called"}
+_LIVING = {"live", "lives", "living"}
 _HAVING = {"have", "has", "had", "got", "get", "adopted", "bought", "'ve"}
 
 
@@ -24,7 +25,7 @@ class Relation:
     """``name`` (a proper noun) is the ``predicate`` of ``holder``.
 
     ``holder`` is the possessor's token ("my", "Elena"), or the subject of the
-    having; ``noun`` the word that says the relation.
+    having, or the noun itself where "I have" is left out; ``noun`` the word that says the relation.
     """
 
     holder: Token
@@ -61,7 +62,7 @@ def _readings(noun: Token) -> Iterator[tuple[Token, Token, bool]]:
     owner = holder or _haver(noun)
     if owner is None:
         return
-    if holder is not None and (name := _following(noun)) is not None:
+    if holder is not None and (name := _following(noun) or _leading(noun)) is not None:
         yield owner, name, False
     yield from ((owner, name, False) for name in _named_after(noun))
     yield from ((owner, name, False) for name in _beside(noun))
@@ -83,6 +84,19 @@ def _following(noun: Token) -> Token | None:
     if enclosed and (at == len(doc) or doc[at].text != "," or doc[at + 1 :][:1].text.lower() in {"and", "or"}):
         return None
     return doc[at - 1]
+
+
+def _leading(noun: Token) -> Token | None:
+    """The name before a noun between commas, which opens its sentence: "Sophie, my girlfriend, ..."."""
+    doc, first, last = noun.doc, noun.left_edge.i, noun.i + 1
+    if first < 2 or last >= len(doc) or doc[first - 1].text != "," or doc[last].text != ",":
+        return None
+    name = doc[first - 2]
+    while name.i > 0 and doc[name.i - 1].head == name:
+        if not is_name(doc[name.i - 1]):
+            return None
+        name = doc[name.i - 1]
+    return doc[first - 2] if name.is_sent_start and is_name(doc[first - 2]) else None
 
 
 def _beside(noun: Token) -> Iterator[Token]:
@@ -119,7 +133,9 @@ def _equated(noun: Token, holder: Token) -> Iterator[tuple[Token, Token, bool]]:
         if _asked(verb):
             continue
         if is_name(other):
-            yield holder, other, negated
+            yield from ((holder, name, negated) for name in _listed(other))
+        elif other.lower_ in SOMEBODY:
+            yield from ((holder, name, negated) for name in _named_after(other))
         elif relation(other.text) is not None:  # "my sister Ana is Tom's boss"
             yield from ((holder, name, negated) for name in _beside(other))
 
@@ -138,9 +154,20 @@ def _haver(noun: Token) -> Token | None:
     while noun.dep_ == "conj":
         noun = noun.head
     verb = noun.head
+    if noun.dep_ == "ROOT":
+        return noun if _is_fragment(noun) else None
+    if noun.dep_ == "pobj" and verb.lower_ == "with" and verb.head.lower_ in _LIVING and not _asked(verb):
+        return next((child for child in verb.head.children if child.dep_ == "nsubj"), None)
     if noun.dep_ != "dobj" or verb.lower_ not in _HAVING or _asked(verb):
         return None
     return next((child for child in verb.children if child.dep_ == "nsubj"), None)
+
+
+def _is_fragment(noun: Token) -> bool:
+    """Whether a noun is all that its sentence says somebody has: "and a cat called Pickle"."""
+    if _asked(noun) or not any(child.lower_ in {"a", "an"} for child in noun.lefts):
+        return False
+    return all(token.tag_ in {"CC", "UH", ",", "DT", "JJ"} for token in noun.sent if token.i < noun.i)
 
 
 def _asked(verb: Token) -> bool:

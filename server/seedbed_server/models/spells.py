@@ -15,6 +15,7 @@ from datetime import datetime
 from spacy.tokens import Doc, Token
 
 from .dates import Time, back, count, times
+from .vocabulary import DISPOSITIONS, LASTING
 
 _HINT = re.compile(
     r"\d|day\b|week|month|year|night|morrow|morning|decade|spring|summer|autumn|fall|winter|mas\b|easter|halloween"
@@ -32,6 +33,7 @@ _LASTED = re.compile(
     re.IGNORECASE,
 )
 _OPENING = {"since", "ever since", "from", "between", "starting", "starting in", "starting on", "as of"}
+_COMPLEMENTS = {"acomp", "amod", "appos", "conj", "advcl"}
 _CLOSING = {"until", "till", "through", "to", "and"}
 
 
@@ -43,6 +45,8 @@ class Spell:
     opened: list[Time] = field(default_factory=list)
     closed: list[tuple[Time, bool]] = field(default_factory=list)
     lasted: tuple[int, str] | None = None
+    since: bool = False
+    """Whether what is opened began before now, as only "since" says."""
 
     def bounds(
         self, now: datetime, *, ahead: bool, over: bool, goes_on: bool
@@ -54,7 +58,7 @@ class Spell:
         """
         begin = end = None
         for time in self.opened or self.at:
-            interval = time.interval(now, ahead=ahead and not self.opened)
+            interval = time.interval(now, ahead=ahead and not (self.opened and self.since))
             if interval is not None:
                 begin = interval[0]
                 end = interval[1] if over and not self.opened else None
@@ -84,6 +88,7 @@ def spells(doc: Doc) -> dict[int, Spell]:
         spell = found[head.i]
         if word in _OPENING:
             spell.opened.append(time)
+            spell.since = spell.since or word.endswith("since")
         elif word in {"until", "till", "through"} or (word in _CLOSING and spell.opened):
             spell.closed.append((time, word == "through" or bool(lead and lead["end"])))
         elif word not in {"by", "before", "after"}:
@@ -106,10 +111,13 @@ def _governor(doc: Doc, start: int, end: int) -> Token | None:
         return None
     token = span.root
     for _ in range(12):
-        if token.tag_.startswith("VB") and token.dep_ not in {"aux", "auxpass", "amod"}:
+        calls = token.dep_ == "acl" and token.lower_ in {"called", "named"}  # "marries a woman called Ana in May"
+        if token.tag_.startswith("VB") and token.dep_ not in {"aux", "auxpass", "amod"} and not calls:
             return token
         if token.tag_ == "JJ" and any(child.dep_ == "auxpass" for child in token.children):
             return token  # "has been married"
+        if token.tag_ == "JJ" and token.dep_ in _COMPLEMENTS and token.lower_ not in LASTING | DISPOSITIONS:
+            return None  # "pregnant, due in July": when the child comes, and not since when she is
         if token.head == token or token.dep_ in {"nsubj", "nsubjpass"}:
             return None
         token = token.head

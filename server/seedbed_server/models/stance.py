@@ -27,6 +27,8 @@ from .vocabulary import (
 )
 
 _PRESENT_BE = {"am", "is", "are", "'m", "'re", "'s", "\u2019m", "\u2019re", "\u2019s"}
+_UNCHANGING = {"quit", "put", "cut", "hit", "let", "set", "read", "shut", "split", "bet", "cost", "hurt"}
+"""Verbs whose past is written as their present."""
 _MOVED = {"glad", "happy", "sad", "proud", "thrilled"}
 _IRONY = re.compile(
     r"(?:oh,? (?:great|wow|sure|joy|fantastic|wonderful|perfect|lovely|nice|brilliant|good)\b(?!,? (?:i|my|we|you))"
@@ -147,10 +149,26 @@ def _helped(stance: Stance, aux: Token, lemma: str) -> Stance | None:
 
 def _is_arranged(verb: Token, lemmas: Lemmas) -> bool:
     """Whether a present progressive is an arrangement: "I'm moving to Berlin in May"."""
-    helpers = {child.lower_ for child in verb.children if child.dep_ in {"aux", "auxpass"}}
+    helpers = _helpers(verb)
     if "been" in helpers or not helpers & _PRESENT_BE:
         return False
     return (verb.tag_ == "VBG" and lemmas.of(verb) in SOON) or "getting" in helpers
+
+
+def is_present(verb: Token) -> bool:
+    """Whether a clause speaks of now or of what is to come: "I start", "we're getting married", "starting in May"."""
+    helpers = _helpers(verb)
+    if helpers & {"been", "have", "has", "had", "'ve", "\u2019ve", "was", "were", "did", "got"}:
+        return False
+    if (verb.tag_ == "VBP" and verb.lower_ not in _UNCHANGING) or verb.tag_ == "VBZ" or helpers & _PRESENT_BE:
+        return True
+    return verb.tag_ == "VBG" and verb.dep_ == "ROOT" and not helpers
+
+
+def _helpers(verb: Token) -> set[str]:
+    """The auxiliaries of a verb, and of "getting" in "is getting married"."""
+    own = [child for child in verb.children if child.dep_ in {"aux", "auxpass"}]
+    return {each.lower_ for aux in own for each in (aux, *aux.children)}
 
 
 def _no_longer(verb: Token) -> bool:
@@ -194,7 +212,7 @@ def _complement(verb: Token, own: Stance, lemmas: Lemmas, depth: int) -> Stance 
     infinitive = any(child.dep_ == "aux" and child.tag_ == "TO" for child in verb.children)
     lemma = lemmas.of(head)
     if lemma in {"love", "like", "prefer"} and infinitive and _has_would(head, lemmas):
-        return None if _is_hypothetical(head) else replace(own, modality="planned")
+        return None if _is_hypothetical(head) else replace(own, modality="possible")  # a wish is no plan
     governor = head.head if head.tag_.startswith("JJ") and head.dep_ == "acomp" else head
     outer = stance_of(governor, lemmas, depth + 1)
     if outer is None or outer.ability or (lemma in {"have", "need"} and _is_addressed(head)):

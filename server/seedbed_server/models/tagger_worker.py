@@ -30,6 +30,7 @@ from .recogniser import Recogniser
 from .relations import relations
 from .second_look import FirstLook, SecondLook
 from .supposing import supposed
+from .teaching import taught
 from .tokenizing import pass_plain_words
 from .trees import quoted_tokens
 from .triples import Triples
@@ -136,13 +137,14 @@ class TaggerWorker:
     def _understand(self, turn: Turn, piece: Piece, mended: Mended, doc: Doc, labelled: Sequence[Labelled]) -> _Found:
         related = relations(doc)
         names = find_names(doc, mended.text, turn.persons, related, labelled)
-        spans = _placed(names, mended, piece.start)
         if not piece.said:
-            return _Found(spans)
+            return _Found(_placed(names, mended, piece.start))
         quoted = quoted_tokens(doc, mended.text)
         scene = Scene(doc, names, turn.speaker, turn.listener, quoted, related, turn.time)
         may_be = supposed(doc, names)
-        look = FirstLook(scene, self._triples.of(scene), may_be)
+        names, claims = taught(names, self._triples.of(scene), turn.persons)
+        look = FirstLook(scene, claims, may_be)
+        spans = _placed(names, mended, piece.start)
         return _Found(spans, look, _placed(Names(doc, may_be), mended, piece.start) if may_be else [])
 
 

@@ -18,7 +18,7 @@ from .complements import complements
 from .contract import Claim
 from .lemmas import Lemmas
 from .nicknaming import nicknames
-from .owning import own_name, owned_subject, owned_value
+from .owning import first_or_last_day, own_name, owned_subject, owned_value
 from .phrases import Node, Scene
 from .references import resolve
 from .spells import spells
@@ -72,6 +72,7 @@ class Triples:
 
     def _clause(self, scene: Scene, verb: Token) -> Iterator[Claim]:
         yield from own_name(scene, verb)
+        yield from first_or_last_day(scene, verb)
         owned = owned_subject(verb)
         subjects = [] if owned is not None else list(self._subjects(scene, verb))
         if not subjects and owned is None:
@@ -190,7 +191,8 @@ def _is_elided(verb: Token) -> bool:
 def _relations(scene: Scene) -> Iterator[Claim]:
     """(Maya, sister, Elena) of every relation whose holder is known."""
     for found in scene.relations:
-        owner = scene.owner(found.holder)
+        left_out = found.holder == found.noun and scene.speaker and found.noun.i not in scene.quoted
+        owner = Node(scene.speaker, "person") if left_out else scene.owner(found.holder)
         name = scene.names.at(found.name)
         if owner is None or name is None:
             continue

@@ -19,13 +19,18 @@ from .relations import holder_of
 from .vocabulary import KIN, PETS, relation, singular
 
 _NAMING = {"call", "name", "nickname", "rename"}
+_EMPLOYING = {
+    "hire": "work at", "employ": "work at", "recruit": "work at", "poach": "work at", "headhunt": "work at",
+    "fire": "be fired from", "sack": "be fired from", "lay off": "be fired from",
+}  # fmt: skip
+"""What a company does to somebody, and what it says of them."""
 _ANYONE = {"everyone", "everybody", "people", "friends", "they", "all", "most"}
 _COMPLEMENTS = {"dobj", "attr", "acomp", "xcomp", "ccomp", "oprd", "prep", "prt"}
 _ECHOING = {"do", "be", "have", "can"}
 
 
 def about_object(clause: Clause) -> Iterator[tuple[Node, Said]]:
-    """What a clause says of its object: its name, or that somebody died."""
+    """What a clause says of its object: its name, its employer, or that somebody died."""
     objects = [child for child in clause.verb.children if child.dep_ == "dobj"]
     if clause.lemma in _NAMING:
         yield from _namings(clause, objects)
@@ -34,6 +39,10 @@ def about_object(clause: Clause) -> Iterator[tuple[Node, Said]]:
         for name in names:
             if (said := clause.thing(name)) is not None:
                 yield clause.subject, Said("be called", said, name)
+    if clause.base in _EMPLOYING and not clause.passive and clause.subject.type != "person":
+        company = Node(clause.subject.text, "organisation")
+        for each in objects:
+            yield from ((node, Said(_EMPLOYING[clause.base], company, each)) for node in clause.scene.agents(each))
     if clause.lemma in {"lose", "bury"}:
         for each in objects:
             if relation(each.text) and (each.lower_ in KIN or each.lower_ in PETS):
@@ -59,7 +68,7 @@ def mutual(clause: Clause, others: Sequence[Node]) -> Said | None:
     """What two subjects are to each other: the partner is the object; None where the clause says no such thing."""
     if len(others) != 1 or any(child.dep_ in {"dobj", "agent"} for child in clause.verb.children):
         return None
-    state = clause.verb.lower_ if clause.passive else clause.lemma
+    state = clause.verb.lower_ if clause.passive else clause.base
     if state != "be" and state not in MUTUAL_STATES:
         return None
     if any(child.dep_ == "prep" and child.lower_ in {"to", "from", "with"} for child in clause.verb.subtree):

@@ -146,6 +146,9 @@ NOT_CLAIMS = {
     "capture", "check", "support", "tag", "surround", "face", "handle", "deal", "welcome", "hit", "congratulate",
     "bless", "find", "end", "turn", "express", "focus", "excite", "live", "stay", "wait", "hold", "notice", "add",
     "set", "figure", "include", "involve", "admire", "be", "spend",
+    "lend", "borrow", "skip", "close", "shut", "drop", "grab", "pick", "wash", "clean", "carry", "charge",
+    "lift", "press", "plug", "wrap", "load", "empty", "fill", "switch", "return", "hand", "pass", "throw", "pull",
+    "push",
 }  # fmt: skip
 """Verbs that with a common noun say little that lasts; with a name they do, and are kept."""
 
@@ -250,7 +253,8 @@ NOT_NAMES = {
     "dm", "lmk", "brb", "ikr", "smh", "fr", "ngl", "woohoo", "woo", "hoo", "sup", "yo", "ha", "wait", "good luck",
     "way", "haven", "take care", "self", "check out", "ahoy", "welcome", "sweet", "right", "true", "tysm", "hooray",
     "user", "assistant", "image", "video", "tues", "thurs", "mon", "wed", "fri", "nature", "music", "yoga", "art",
-    "reading", "family", "ai", "tv", "diy", "pc", "pt", "bbq", "dj", "ceo", "phd", "gps", "faq", "url", "id", "vip",
+    "reading", "family", "ai", "tv", "diy", "pc", "pt", "bbq", "dj", "ceo", "cto", "cfo", "coo",
+    "cmo", "vp", "phd", "gps", "faq", "url", "id", "vip",
     "rv", "pr", "wtf", "omfg", "holy",
 }  # fmt: skip
 """What a tagger trained on newswire takes for a name in a chat, and is none."""
@@ -264,6 +268,15 @@ INSTITUTIONS = {
     "form", "class",
 }  # fmt: skip
 """Common nouns for places where one works, studies, lives or is kept."""
+
+DWELLINGS = {"house", "flat", "apartment", "cottage", "bungalow", "condo", "home", "place", "studio"}
+"""Where one lives."""
+
+SOMEBODY = {
+    "guy", "girl", "boy", "man", "woman", "person", "lady", "bloke", "lad", "chap", "fellow", "dude", "someone",
+    "somebody",
+}  # fmt: skip
+"""Nouns that say of somebody no more than that; what they are called is who is meant."""
 
 WHEREABOUTS = {"from", "into", "in", "at", "to", "with", "on", "near", "outside"}
 """Prepositions after "is" that may say where somebody or something is, belongs or comes from."""

@@ -231,6 +231,8 @@ class MemoryGraph:
             return
         self.facts[fact.id] = fact
         self.words.add(fact)
+        if fact.subject_id == fact.object_id:
+            return  # that a name is another one of somebody's is no tie to anybody
         for end in {fact.subject_id, fact.object_id} & self._newest_first.keys():
             _replace(self._newest_first[end], known, fact)
         if fact.retracted_at is None:

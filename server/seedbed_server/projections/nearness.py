@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -47,22 +47,48 @@ def facts_around(
     """
     seeds = [i for i in entity_ids if i in graph.graph]
     moment = graph.present() if at is None else at
-    named = {term for i in seeds for term in analysis.terms(graph.entities.by_id[i].name)}
-    shares = graph.words.shares([word for word in words if word not in named])
+    shares = _shares(graph, seeds, words)
     near = {fact.id: fact for fact in islice(graph.outward(seeds, hops, moment), NEAR_EDGES)}
     near |= {fact.id: fact for fact in _further(graph, seeds, near.values(), shares) if fact.spell(moment)}
-    # That a name is one's other name goes without saying.
-    near = {i: fact for i, fact in near.items() if fact.subject_id != fact.object_id}
+    near = {i: fact for i, fact in near.items() if fact.subject_id != fact.object_id}  # one's other name
     rank = _pagerank([*near.values()], seeds)
     asked = set(seeds)
 
     def score(fact: Fact) -> float:
-        lasting = VALUE if fact.subject_id in asked and is_value(fact) else 0.0
-        return rank[fact.subject_id] + rank[fact.object_id] + lasting + RELEVANT * shares.get(fact.id, 0.0)
+        return rank[fact.subject_id] + rank[fact.object_id] + _said(fact, asked, shares)
 
     scores = {i: score(fact) for i, fact in near.items()}
     best = sorted(near.values(), key=lambda fact: (-round(scores[fact.id], 9), -fact.last_said, fact.id))
     return [Ranked(fact, scores[fact.id]) for fact in best[:k]]
+
+
+def stating(
+    graph: MemoryGraph, entity_ids: Iterable[str], k: int, words: Sequence[str], at: float | None
+) -> list[Ranked]:
+    """The ``k`` facts of some entities that hold at a moment and say what is asked, best first; none for being near.
+
+    Scored as in :func:`facts_around`, without PageRank: by words, and by being what one has only one of.
+    """
+    seeds = [i for i in entity_ids if i in graph.graph]
+    moment = graph.present() if at is None else at
+    shares = _shares(graph, seeds, words)
+    asked = set(seeds)
+    found = {fact.id: fact for fact in _further(graph, seeds, (), shares) if fact.spell(moment)}
+    ranked = [Ranked(fact, _said(fact, asked, shares)) for fact in found.values() if fact.subject_id != fact.object_id]
+    ranked.sort(key=lambda each: (-each.score, -each.fact.last_said, each.fact.id))
+    return [each for each in ranked[:k] if each.score > 0]
+
+
+def _shares(graph: MemoryGraph, seeds: Sequence[str], words: Sequence[str]) -> Mapping[str, float]:
+    """Which share of the words asked for each fact holds, without the names of those asked about."""
+    named = {term for i in seeds for term in analysis.terms(graph.entities.by_id[i].name)}
+    return graph.words.shares([word for word in words if word not in named])
+
+
+def _said(fact: Fact, asked: Collection[str], shares: Mapping[str, float]) -> float:
+    """What a fact says of what is asked, however near it is."""
+    lasting = VALUE if fact.subject_id in asked and is_value(fact) else 0.0
+    return lasting + RELEVANT * shares.get(fact.id, 0.0)
 
 
 def _further(

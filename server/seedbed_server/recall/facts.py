@@ -16,12 +16,11 @@ from seedbed_server.log import Log, MemoryRecord
 from seedbed_server.projections.graph import MemoryGraph
 from seedbed_server.projections.graphs import Graphs
 from seedbed_server.projections.names import canonical
-from seedbed_server.projections.nearness import RELEVANT, VALUE, facts_around
+from seedbed_server.projections.nearness import RELEVANT, VALUE, stating
 from seedbed_server.recall.asker import asker
 
-FACTS = 40
+FACTS = 20
 """Facts whose sources are looked at, the best."""
-HOPS = 2
 PATIENCE = 2.0
 """Seconds that a search waits for a graph: 10,000 facts load in 1.3. The loading goes on for the next search."""
 
@@ -65,5 +64,5 @@ class FactSources:
 
 
 def _stated(graph: MemoryGraph, named: Sequence[str], terms: Sequence[str], at: float | None) -> list[Stated]:
-    found = facts_around(graph, named, FACTS, HOPS, at, terms) if named else []
+    found = stating(graph, named, FACTS, terms, at) if named else []
     return [Stated(each.fact.seqs, min(1.0, each.score / _WHOLE), each.score >= _WHOLE) for each in found]

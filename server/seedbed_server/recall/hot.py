@@ -204,14 +204,11 @@ class HotMemory:
         """Cosine of the query, shape (dimensions,), with each row on its own; shape (n,)."""
         return (self._own.view @ query).astype(np.float64)
 
-    def rows_of(self, seqs: Sequence[int]) -> Rows:
-        """The rows of those of some seqs that are here; shape (m,)."""
+    def rows_of(self, seqs: Sequence[int]) -> tuple[Rows, Mask]:
+        """The rows of those of ``seqs`` that are here, and which these are; shapes (m,) and (len(seqs),)."""
         wanted = np.asarray(seqs, dtype=np.int64)
-        places = np.searchsorted(self.seqs, wanted)
-        here = places < len(self)
-        places, wanted = places[here], wanted[here]
-        rows: Rows = places[self.seqs[places] == wanted]
-        return rows
+        here = np.isin(wanted, self.seqs)
+        return np.searchsorted(self.seqs, wanted[here]), here
 
     def named(self, terms: Sequence[str]) -> Mask:
         """Which rows are spoken by somebody whom the query's terms name; shape (n,)."""

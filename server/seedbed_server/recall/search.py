@@ -180,11 +180,13 @@ def _match(memory: HotMemory, terms: Sequence[str], search: Search, stated: Sequ
 def _sources(memory: HotMemory, stated: Sequence[Stated]) -> tuple[Floats, Floats]:
     """Of each row the relevance of the best fact that stems from it, and 1 where that answers; shapes (n,)."""
     relevant, answering = np.zeros(len(memory)), np.zeros(len(memory))
-    for fact in stated:
-        rows = memory.rows_of(fact.seqs)
-        relevant[rows] = np.maximum(relevant[rows], fact.relevance)
-        if fact.answers:
-            answering[rows] = 1.0
+    best: dict[int, Stated] = {}
+    for fact in reversed(stated):  # the best come first, and stay
+        best.update(dict.fromkeys(fact.seqs, fact))
+    rows, here = memory.rows_of([*best])
+    facts = [fact for fact, is_here in zip(best.values(), here.tolist(), strict=True) if is_here]
+    relevant[rows] = [fact.relevance for fact in facts]
+    answering[rows] = [fact.answers for fact in facts]
     return relevant, answering
 
 
