@@ -160,3 +160,15 @@ def test_as_little_as_is_needed_is_left_out() -> None:
     short = fitting(whole, 1000)
     assert [(one.id, one.surface, list(one.source_ids)) for one in short] == [(t.id, "", ["b" * 50]) for t in whole]
     assert fitting(whole, 100) == [pb.Triple(id=t.id) for t in whole]
+
+
+async def test_an_import_that_made_a_memory_says_so_when_it_breaks_off(trips: Caller) -> None:
+    """An element without messages makes it; what fails after that does not say that nothing was stored."""
+    made = memory_service_pb2.ImportMessagesRequest(memory="made-by-import", system="Be kind.")
+    wrong = memory_service_pb2.ImportMessagesRequest(messages=[Message(role="nobody")])
+    for stored in ("unknown", "no"):
+        with pytest.raises(grpc.RpcError) as caught:
+            await trips("ImportMessages", [made, wrong])
+        assert from_rpc_error(caught.value).stored == stored
+    found = await trips("GetMemory", memory_service_pb2.GetMemoryRequest(memory="made-by-import"))
+    assert (found.memory.system, found.memory.message_count) == ("Be kind.", 0)

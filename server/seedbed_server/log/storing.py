@@ -62,7 +62,9 @@ def import_messages(
         insert_all(c, message, _advance(place, fresh))
         save(c, [place])
     decided = take_in(c, place, decisions) if decisions else 0
-    answer = Imported(place.key, len(fresh), len(known), place.last_seq, decided, len(decisions) - decided)
+    answer = Imported(
+        place.key, len(fresh), len(known), place.last_seq, decided, len(decisions) - decided, place.created
+    )
     return Done(answer, place.key if fresh or decided or place.created else None)
 
 

@@ -186,18 +186,20 @@ class MemoryServicer(MemoryServiceServicer):
         """Store a stream of messages, one element of the stream at a time."""
         first: pb.ImportMessagesRequest | None = None
         total = pb.ImportMessagesResponse()
+        stored = False
         try:
             # Also what the iterator raises: an element that cannot be read.
             async for request in request_iterator:
                 first = first or request
                 done = await self._import(first, request)
+                stored |= done.created or done.imported + done.decisions_imported > 0
                 total.imported += done.imported
                 total.skipped += done.skipped
                 total.last_seq = done.last_seq
                 total.decisions_imported += done.decisions_imported
                 total.decisions_skipped += done.decisions_skipped
         except SeedbedError as error:
-            error.after_storing = total.imported + total.decisions_imported > 0
+            error.after_storing = stored
             raise
         if first is None:
             raise InvalidFieldError("messages", "is empty")
