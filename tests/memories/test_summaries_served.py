@@ -318,7 +318,7 @@ async def test_without_any_model_the_rest_of_the_server_works(client: AsyncClien
     assert len((await memory.seed()).entries) == 3
     found = await memory.recall("number 3")
     assert found.hits[0].message.text.startswith("Fact number 3")
-    assert found.degraded_legs == ("dense",)
+    assert found.degraded_legs == ("dense", "graph")
     everything = Hybrid(Window(1), Vector(k=1), Entity(recent=0), KnowledgeGraph(recent=0))
     seed = await memory.seed("number 3", variant=everything)
     assert set(seed.degraded_parts) == {"vector", "entity", "knowledge_graph"}

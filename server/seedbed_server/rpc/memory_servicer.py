@@ -157,7 +157,7 @@ class MemoryServicer(MemoryServiceServicer):
         )
         record = await self._record(request)
         if known_at is not None:
-            search = replace(search, upto_seq=await self.log.seq_at(record.key, known_at))
+            search = replace(search, upto_seq=await self.log.seq_at(record.key, known_at), as_known=True)
         ranking = await self.recall.search(record, search)
         found = answers.ranking(ranking, explain=request.explain)
         del found.hits[len(within(found.hits, self.page_bytes)) :]
