@@ -55,7 +55,7 @@ class Summariser(Protocol):
 
 
 class Extractive:
-    """Keeps the sentences that say most, as they were written: of each block half at most, else it would be no summary.
+    """Keeps the sentences that say most, as they were written: with each block it grows by half of that at most.
 
     Likeness is by the encoder's vectors; while the encoder is down, by shared
     words. ``count`` gives the tokens of a text.
