@@ -105,7 +105,7 @@ def _replacing(file: Path) -> Iterator[Output]:
 def _opened(file: Path, place: Path, mode: str) -> Iterator[TextIO]:
     """Open a place for what is told to be ``file``; closing writes what is left, and may fail as writing may."""
     with _telling(file):
-        stream = place.open(mode, encoding="utf-8")  # noqa: SIM115  closed below, where it is told
+        stream = place.open(mode, encoding="utf-8")
     try:
         yield cast("TextIO", stream)
     finally:
