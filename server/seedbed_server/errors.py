@@ -34,6 +34,9 @@ class, the path of a field, and words written here.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class SeedbedError(Exception):
     """Base of all errors that a caller is told about.
@@ -43,6 +46,16 @@ class SeedbedError(Exception):
     """
 
     after_storing = False
+
+
+@contextmanager
+def stored_already() -> Iterator[None]:
+    """Say of every error within that the call had changed what is stored."""
+    try:
+        yield
+    except SeedbedError as error:
+        error.after_storing = True
+        raise
 
 
 class InvalidFieldError(SeedbedError):

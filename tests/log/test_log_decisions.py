@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from seedbed.messages import Message
 from seedbed_server.errors import MemoryNotFoundError, MessageNotFoundError, RequestIdReusedError
-from seedbed_server.log import Content, Log, Merge, Retraction, Split, Statement
+from seedbed_server.log import Carried, Content, Log, Merge, Retraction, Split, Statement
 from tests.log.saying import NEW
 
 MARCH = datetime(2026, 3, 1, 12, 30, 0, 250_000, tzinfo=UTC)
@@ -148,3 +149,46 @@ async def test_nobody_says_a_thing_after_it_is_recorded(log: Log) -> None:
     assert both == MARCH
     await log.forget("n", "m", ["far", "m0"])
     assert await log.state("n", "m", [(RAIN, ["far", "m0"])], request_id="r") == [None]
+
+
+async def test_an_import_of_decisions_is_idempotent(log: Log) -> None:
+    """By the ids that they are given: foreign ones, ones that come twice, and ones whose equals are not there."""
+    stated = Carried("foreign", GHENT, "", "m0", ())
+    again = [Carried(f"old-{n}", Retraction(("t1",)), after, "", (("m1",),)) for n, after in enumerate(("gone", "m2"))]
+    given = [stated, stated, *again, Carried("other", GHENT, "", "m0", ())]
+    for _ in range(3):
+        await log.import_messages("n", "m", [], given)
+    key = (await log.get("n", "m")).key
+    assert [one.id for one in await log.carried(key)] == ["foreign", "old-1", "other"]
+    await log.forget("n", "m", ["m2"])  # a witness less, and the message before it
+    assert [one.id for one in await log.carried(key)] == ["foreign", "old-1", "other"]
+
+
+async def test_a_copy_has_the_decisions_of_the_original_once(log: Log) -> None:
+    """Under the same ids, whichever of equal ones have gone meanwhile."""
+    for _ in range(2):
+        await log.state("n", "m", [(GHENT, ["m0"])])
+    key = (await log.get("n", "m")).key
+    made = await log.carried(key)
+    assert len({one.id for one in made}) == 2
+    messages = await log.read(key, limit=10)
+    for _ in range(2):
+        await log.import_messages("n", "copy", messages, made[1:], create=NEW)
+    await log.import_messages("n", "copy", [], made)
+    copied = await log.carried((await log.get("n", "copy")).key)
+    assert [one.id for one in copied] == [made[1].id, made[0].id]
+
+
+async def test_decisions_of_an_older_release(log: Log, tmp_path: Path) -> None:
+    """They have no ids of their own: exports go on giving them those that follow from what they say."""
+    for _ in range(2):
+        await log.state("n", "m", [(GHENT, ["m0"])])
+    with sqlite3.connect(tmp_path / "log.db") as connection:
+        connection.execute("UPDATE decision SET body = CAST(json_remove(CAST(body AS TEXT), '$.name') AS BLOB)")
+    connection.close()
+    key = (await log.get("n", "m")).key
+    made = await log.carried(key)
+    first, second = (one.id.rsplit("-", 1) for one in made)
+    assert (first[0], first[1], second[1]) == (second[0], "1", "2")
+    done = await log.import_messages("n", "m", [], made)
+    assert (done.decisions_imported, done.decisions_skipped) == (0, 2)

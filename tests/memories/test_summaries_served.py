@@ -30,7 +30,7 @@ from seedbed import (
 from seedbed_server.app.lifecycle import running
 from seedbed_server.app.settings import Settings
 from seedbed_server.memories import summaries as room
-from seedbed_server.models import llm
+from seedbed_server.models import breaker, llm
 from tests.serving import PATIENCE, Serving, said, undegraded
 
 PIN = "You are Juno. Be kind."
@@ -153,6 +153,7 @@ class Endpoint:
 
     def __init__(self) -> None:
         self.mood = "good"
+        self.poison = "nothing"
         self.asked: list[str] = []
         self.release = asyncio.Event()
         self.port = 0
@@ -164,7 +165,7 @@ class Endpoint:
             assert length is not None
             body = json.loads(await reader.readexactly(int(length[1])))
             self.asked.append(body["messages"][1]["content"])
-            if self.mood == "hangs":
+            if self.mood == "hangs" or self.poison in body["messages"][1]["content"]:
                 await self.release.wait()
             elif self.mood != "drops":
                 writer.write(self._answer(body["messages"][1]["content"]))
@@ -211,6 +212,8 @@ async def client(endpoint: Endpoint, tmp_path_factory: pytest.TempPathFactory) -
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(llm, "PAUSE", 0.01)
         patch.setattr(room, "PATIENCE", 0.3)
+        patch.setattr(breaker, "FIRST", 0.05)
+        patch.setattr(breaker, "MOST", 0.2)
         async with running(settings) as server, AsyncClient(f"127.0.0.1:{server.port}", timeout=30.0) as client:
             yield client
 
@@ -226,23 +229,35 @@ async def test_a_language_model_writes_the_summary(endpoint: Endpoint, client: A
     assert any("Summary so far:\nTrains 1, 2, 3, 4, 5, 6, 7, 8." in asked for asked in endpoint.asked)
 
 
-@pytest.mark.parametrize(
-    ("mood", "variant"),
-    [
-        ("drops", Summary(threshold=2)),
-        ("errs", Summary(threshold=2)),
-        ("babbles", Summary(threshold=2)),
-        ("hangs", Summary(threshold=2)),
-        ("hangs", SummaryBuffer(500)),
-        ("drops", Hybrid(Summary(threshold=2), Window(2))),
-    ],
-)
-async def test_while_it_fails_nothing_is_lost_and_then_it_recovers(
-    endpoint: Endpoint, client: AsyncClient, mood: str, variant: Summary | SummaryBuffer | Hybrid
+@pytest.mark.parametrize("mood", ["drops", "errs", "babbles"])
+@pytest.mark.parametrize("variant", [Summary(threshold=2), Hybrid(Summary(threshold=2), Window(2))])
+async def test_while_it_fails_sentences_are_chosen_and_then_it_writes_again(
+    endpoint: Endpoint, client: AsyncClient, mood: str, variant: Summary | Hybrid
+) -> None:
+    """The summary is there all the same, of words that were said; what the endpoint writes later replaces it."""
+    memory = client.memory(next(_names), variant, system=PIN)
+    endpoint.mood = mood
+    try:
+        await memory.write(turns(30))
+        (summary,) = summaries(await recovered(memory))
+        assert "the train to Porto leaves at" in summary.text
+    finally:
+        endpoint.mood = "good"
+    for first in range(31, 31 + 8 * 200, 8):
+        await memory.write(turns(8, first=first))
+        if summaries(await recovered(memory))[0].text.startswith("Trains"):
+            break
+        await asyncio.sleep(0.05)
+    assert summaries(await recovered(memory))[0].text.startswith("Trains")
+
+
+@pytest.mark.parametrize("variant", [Summary(threshold=2), SummaryBuffer(500)])
+async def test_while_it_hangs_nothing_is_lost_and_then_it_recovers(
+    endpoint: Endpoint, client: AsyncClient, variant: Summary | SummaryBuffer
 ) -> None:
     """The seed comes, names the degraded part, and shows in full what no summary covers; later the summary comes."""
     memory = client.memory(next(_names), variant, system=PIN)
-    endpoint.mood = mood
+    endpoint.mood = "hangs"
     endpoint.release.clear()
     try:
         written = turns(30)
@@ -275,21 +290,20 @@ async def recovered(memory: AsyncRemoteMemory) -> Seed:
     return seed
 
 
-async def test_what_was_summed_up_before_is_still_shown(endpoint: Endpoint, client: AsyncClient) -> None:
-    """When it fails later, the summary that there is stays, and what it does not cover stands beside it."""
-    memory = client.memory(next(_names), Summary(threshold=2), system=PIN)
-    await memory.write(turns(8))
-    await recovered(memory)
-    endpoint.mood = "drops"
+async def test_one_memory_for_which_it_hangs_keeps_no_other_waiting(endpoint: Endpoint, client: AsyncClient) -> None:
+    """Its sessions wait for the endpoint, one after the other; the summary of another memory is written meanwhile."""
+    slow = next(_names)
+    endpoint.poison = "number 777"
+    endpoint.release.clear()
     try:
-        await memory.write(turns(8, first=9))
-        seed = await memory.seed()
-        assert seed.degraded_parts == ("summary",)
-        assert summaries(seed)[0].text.startswith("Trains 1, 2")
-        assert [entry.text for entry in seed.entries[-8:]] == [m.text for m in turns(8, first=9)]
+        for session in "abc":
+            await client.memory(slow, Summary(threshold=2), session=session).write(turns(9, first=775))
+        other = client.memory(next(_names), Summary(threshold=2), system=PIN)
+        await other.write(turns(9))
+        assert summaries(await recovered(other))[0].text.startswith("Trains 1, 2, 3, 4, 5, 6, 7")
     finally:
-        endpoint.mood = "good"
-    assert summaries(await recovered(memory))[0].text.startswith("Trains 1, 2, 3, 4, 5, 6, 7, 8, 9")
+        endpoint.poison = "nothing"
+        endpoint.release.set()
 
 
 async def test_without_any_model_the_rest_of_the_server_works(client: AsyncClient) -> None:
@@ -304,7 +318,7 @@ async def test_without_any_model_the_rest_of_the_server_works(client: AsyncClien
     assert len((await memory.seed()).entries) == 3
     found = await memory.recall("number 3")
     assert found.hits[0].message.text.startswith("Fact number 3")
-    assert found.degraded_legs == ("dense",)
+    assert found.degraded_legs == ("dense", "graph")
     everything = Hybrid(Window(1), Vector(k=1), Entity(recent=0), KnowledgeGraph(recent=0))
     seed = await memory.seed("number 3", variant=everything)
     assert set(seed.degraded_parts) == {"vector", "entity", "knowledge_graph"}

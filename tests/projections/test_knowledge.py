@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
+import threading
 from collections.abc import AsyncIterator
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -414,6 +416,38 @@ async def test_grown_is_rebuilt(
     rebuilt = picture(await room.graph())
     await room.close()
     assert grown == rebuilt
+
+
+async def test_a_graph_grows_off_the_event_loop_where_that_takes_long(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is worked out in a thread is the same; a caller that gives up meanwhile leaves nothing half-known behind."""
+    room.say("Maya | lives in | Oslo", 1)
+    first = await room.graph()
+    learn, began, go_on = MemoryGraph.learn, threading.Event(), threading.Event()
+
+    def slowly(graph: MemoryGraph, known: Known) -> object:
+        assert threading.current_thread() is not threading.main_thread()
+        began.set()
+        go_on.wait(10)
+        return learn(graph, known)
+
+    monkeypatch.setattr(MemoryGraph, "is_quick", lambda *_: False)
+    monkeypatch.setattr(MemoryGraph, "learn", slowly)
+    room.say("Maya | moved to | Rome", 2)
+    await room.settled()
+    asking = asyncio.create_task(room.graphs.get(1))
+    assert await asyncio.to_thread(began.wait, 10)
+    assert first.applied_seq == 1  # and the loop goes on
+    asking.cancel()
+    await asyncio.wait([asking])
+    go_on.set()
+    assert (await room.graph()) is not first
+    assert await room.current() == {"Maya moved to Rome"}
+    began.clear()
+    room.say("Maya | likes | figs", 3)
+    assert await room.current() == {"Maya moved to Rome", "Maya likes figs"}
+    assert began.is_set()
 
 
 def test_entities_of_nothing() -> None:

@@ -15,14 +15,16 @@ from hypothesis import strategies as st
 from seedbed.messages import Message
 from seedbed.variants import Buffer, Hybrid, Summary, SummaryBuffer, Window
 from seedbed_server.errors import PartUnavailableError
+from seedbed_server.models.breaker import FIRST, STRIKES, Breaker
 from seedbed_server.models.contract import Passage
 from seedbed_server.models.encoder import Encoder
-from seedbed_server.projections import textrank
+from seedbed_server.projections import summaries, textrank
+from seedbed_server.projections.abstractive import HARMLESS, Abstractive
 from seedbed_server.projections.contract import Backoff
 from seedbed_server.projections.derived import Derived
 from seedbed_server.projections.projector import Projector
-from seedbed_server.projections.summaries import BLOCK, SOURCE_BLOCKS, Summaries, summarised
-from seedbed_server.projections.summarisers import Abstractive, Draft, Extractive, Summariser
+from seedbed_server.projections.summaries import BLOCK, LANES, SOURCE_BLOCKS, Summaries, summarised
+from seedbed_server.projections.summarisers import Draft, Extractive, Summariser
 
 from .source import ListLog
 
@@ -187,7 +189,7 @@ async def test_sources_are_bounded(tmp_path: Path) -> None:
         async def ask(self, instruction: str, text: str, parse: object, *, max_tokens: int) -> str:
             return "so far"
 
-    room = Room(tmp_path, Abstractive(Model(), lambda text, _: text))  # type: ignore[arg-type]
+    room = Room(tmp_path, Abstractive(Model(), lambda text, _: text, Counting()))  # type: ignore[arg-type]
     await room.open()
     blocks = SOURCE_BLOCKS + 4
     room.log.append(1, *[f"m {i}" for i in range(blocks * BLOCK)])
@@ -384,7 +386,7 @@ async def test_an_encoder_that_changes_between_two_blocks_is_no_matter() -> None
 
 
 async def test_a_language_model_writes_over_the_summary_before() -> None:
-    """It is shown the summary so far and the block; what it writes is cut to the cap; failure passes through."""
+    """It is shown the summary so far and the block; what it writes is cut to the cap."""
 
     asked: list[str] = []
 
@@ -398,12 +400,111 @@ async def test_a_language_model_writes_over_the_summary_before() -> None:
     log = ListLog()
     log.append(1, *CHAT)
     block = await log.read(1, limit=100)
-    writer = Abstractive(Model(), lambda text, n: " ".join(text.split()[:n]), max_tokens=4)  # type: ignore[arg-type]
+    writer = Abstractive(Model(), lambda text, n: " ".join(text.split()[:n]), Counting(), max_tokens=4)  # type: ignore[arg-type]
     draft = await writer.fold(Draft("It began.", ((0, "1-0"),)), block)
     assert draft.text == "Maya moved to Berlin"
     assert draft.sources == tuple((seq, f"1-{seq}") for seq in range(1, 9))
     assert "It began." in asked[0]
     assert CHAT[4] in asked[0]
+
+
+async def test_sentences_are_chosen_while_the_language_model_gives_no_answer() -> None:
+    """After three failures it is left alone, and tried in the background; then it writes over what was chosen."""
+
+    class Model:
+        model = "small"
+
+        def __init__(self) -> None:
+            self.down = True
+            self.asked: list[str] = []
+
+        async def ask(self, instruction: str, text: str, parse: object, *, max_tokens: int) -> str:
+            self.asked.append(text)
+            if self.down:
+                raise PartUnavailableError("llm")
+            return "All is told."
+
+        async def close(self) -> None:
+            pass
+
+    def seconds() -> float:
+        return now
+
+    now = 0.0
+    model, log = Model(), ListLog()
+    log.append(1, *CHAT)
+    block = await log.read(1, limit=100)
+    writer = Abstractive(model, lambda text, _: text, Extractive(None, words), breaker=Breaker(seconds))  # type: ignore[arg-type]
+    draft = Draft("It began in May. Maya was there.", ((0, "1-0"),))
+    draft = await writer.fold(draft, block[:1])
+    assert "It began in May" in draft.text  # of what the model wrote
+    for _ in range(STRIKES + 1):
+        draft = await writer.fold(draft, block)
+        assert draft.sources == tuple((m.seq, m.id) for m in block)
+        assert draft.lines == ()
+    assert len(model.asked) == STRIKES
+    assert any(sentence in draft.text for message in block for sentence in textrank.sentences(message.text))
+    now = FIRST
+    await writer.fold(draft, block[:1])
+    await asyncio.sleep(0)
+    assert model.asked[STRIKES:] == [HARMLESS]
+    model.down, now = False, 3 * FIRST
+    await writer.fold(draft, block[:1])
+    await asyncio.sleep(0.01)
+    assert (await writer.fold(draft, block[:1])).text == "All is told."
+    await writer.close()
+
+
+async def test_what_takes_long_keeps_no_other_memory_waiting(room: Room, counting: Counting) -> None:
+    """A memory whose sessions hang is in one lane; those of others are folded beside it, and all of them at last."""
+    hanging, others = range(2, 2 + LANES - 1), range(10, 16)
+    fold, gate = counting.fold, asyncio.Event()
+
+    async def slowly(before: Draft | None, block: Sequence[Message]) -> Draft:
+        if "hang" in block[0].text:
+            await gate.wait()
+        return await fold(before, block)
+
+    counting.fold = slowly  # type: ignore[method-assign]
+    for key in hanging:
+        for session in "abc":
+            room.log.append(key, *[Message("user", ("hang",), session=session) for _ in range(BLOCK)])
+    for key in others:
+        room.log.append(key, *[Message("user", ("m",), session="s") for _ in range(2 * BLOCK)])
+    for key in others:
+        await room.settled(key)
+    assert await room.summaries.summary(2, "a") is None
+    gate.set()
+    for key in hanging:
+        for session in "abc":
+            await room.settled(key, session)
+
+
+async def test_memories_take_turns(room: Room, counting: Counting, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever has a thousand sessions waits after every block until those had theirs who have one."""
+    folded: list[str] = []
+    fold = counting.fold
+
+    async def noted(before: Draft | None, block: Sequence[Message]) -> Draft:
+        folded.append(block[0].text)
+        return await fold(before, block)
+
+    counting.fold = noted  # type: ignore[method-assign]
+    await room.close()
+    monkeypatch.setattr(summaries, "LANES", 1)
+    for at in range(20):
+        room.log.append(1, *[Message("user", ("many",), session=f"s{at}") for _ in range(BLOCK)])
+    for key in (2, 3):
+        room.log.append(key, *[Message("user", ("few",), session="s") for _ in range(2 * BLOCK)])
+    counting.gate.clear()
+    await room.open()
+    for key in (1, 2, 3):
+        assert await room.projector.wait_applied(key, len(room.log.memories[key]), timeout=5)
+    counting.gate.set()
+    for at in range(20):
+        await room.settled(1, f"s{at}")
+    assert len(folded) == 24
+    assert folded[:8].count("few") == 4
 
 
 @given(st.text(max_size=3000))

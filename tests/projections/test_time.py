@@ -227,3 +227,20 @@ def test_decisions_are_found_by_names_as_said() -> None:
     assert [fact.current for fact in graph(claims, taken).facts.values()] == [False, False]
     again = replace(Known([], claims, 3), claims=[*claims, claims[0]._replace(seq=3, said_at=3.0, recorded_at=3.0)])
     assert [f.seqs for f in made_of(again, [merge, taken]).facts.values() if f.current] == [(3,)]
+
+
+@given(st.permutations(range(4)))
+def test_of_what_was_said_at_one_time_the_words_are_the_first_by_code_points(order: list[int]) -> None:
+    """Whichever message came first."""
+    spelt = [("Bill", "Madrid"), ("bill", "Madrid"), ("bill", "madrid"), ("Bill", "madrid")]
+    ids = (entity_id("bill"), entity_id("madrid"))
+    claims = [
+        ClaimRow(
+            *(1, seq, 0, ids[0], spelt[at][0], "person", "live in", ids[1], spelt[at][1], "location"),
+            *(0, "asserted", "", 5.0, 5.0),
+        )
+        for seq, at in enumerate(order, 1)
+    ]
+    older = claims[0]._replace(seq=9, subject="ABILL", said_at=4.0)
+    (fact,) = resolve([*claims, older]).values()
+    assert (fact.subject, fact.object) == ("Bill", "Madrid")

@@ -256,8 +256,8 @@ def message_cases() -> Iterator[tuple[str, str, Message]]:
 
 def batch_cases() -> Iterator[Case]:
     """Batches that are wrong, in a write and in an import; the wrong message is the second."""
+    yield Case("Write", "messages", INVALID, {"messages": []})
     for rpc in ("Write", "ImportMessages"):
-        yield Case(rpc, "messages", INVALID, {"messages": []})
         yield Case(rpc, "messages", LARGE, {"messages": [said("x")] * 1001})
         yield Case(rpc, "messages[1].id", INVALID, {"messages": [said(id="one"), said(id="one")]})
         for below, reason, message in message_cases():

@@ -48,9 +48,12 @@ async def test_a_model_that_is_no_encoder_is_refused(operator: Caller) -> None:
 
 
 async def test_giving_up_what_is_not_under_way_changes_nothing(operator: Caller) -> None:
-    """Whatever it names."""
-    for name in (IN_USE, OTHER, "gpt-nobody"):
+    """An encoder that it names is known; what is none, or unknown, is refused as it is without giving up."""
+    for name in (IN_USE, OTHER):
         await operator("Reembed", pb.ReembedRequest(model=name, give_up=True))
+    for name, reason in (("gpt-nobody", "MODEL_NOT_FOUND"), (TAGGER, "INVALID_FIELD")):
+        error = await refused(operator("Reembed", pb.ReembedRequest(model=name, give_up=True)))
+        assert (error.reason, [field.path for field in error.fields]) == (reason, ["model"])
     await test_the_model_in_use_needs_nothing(operator)
 
 

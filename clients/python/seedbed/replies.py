@@ -124,6 +124,8 @@ def entity(proto: knowledge_pb2.Entity) -> KnownEntity:
         _time(proto.first_seen, proto.HasField("first_seen")),
         _time(proto.last_seen, proto.HasField("last_seen")),
         tuple(_merge(merge) for merge in proto.merges),
+        proto.alias_count,
+        proto.merge_count,
     )
 
 
@@ -154,6 +156,7 @@ def triple(proto: knowledge_pb2.Triple) -> Triple:
         _time(proto.known_from, proto.HasField("known_from")),
         _time(proto.known_to, proto.HasField("known_to")),
         tuple(proto.source_ids),
+        proto.source_count,
     )
 
 

@@ -157,7 +157,10 @@ class EntityMerge:
 
 @dataclass(frozen=True, slots=True)
 class KnownEntity:
-    """A person, place, organisation or thing that the conversations name; ``merges`` made its other names aliases."""
+    """A person, place, organisation or thing that the conversations name; ``merges`` made its other names aliases.
+
+    ``aliases`` and ``merges`` are the first 100, of so many as the counts say.
+    """
 
     id: str
     name: str
@@ -167,6 +170,8 @@ class KnownEntity:
     first_seen: datetime | None
     last_seen: datetime | None
     merges: tuple[EntityMerge, ...] = ()
+    alias_count: int = 0
+    merge_count: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +190,7 @@ class Triple:
 
     ``valid_…`` is when that is in the world; ``known_from`` when it was first
     recorded, ``known_to`` when its end was, or when it was retracted. None means open.
+    ``source_ids`` are the newest 16 of the ``source_count`` messages it stands on.
     """
 
     id: str
@@ -201,6 +207,7 @@ class Triple:
     known_from: datetime | None
     known_to: datetime | None
     source_ids: tuple[str, ...]
+    source_count: int
 
 
 @dataclass(frozen=True, slots=True)

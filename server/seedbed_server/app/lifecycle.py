@@ -50,6 +50,7 @@ from seedbed_server.models.llm_tagger import TRY_SECONDS, LlmTagger
 from seedbed_server.models.manifest import Model
 from seedbed_server.models.tagger import Tagger
 from seedbed_server.processes import Child
+from seedbed_server.projections.abstractive import Abstractive
 from seedbed_server.projections.analysis import is_blank
 from seedbed_server.projections.derived import Derived
 from seedbed_server.projections.graphs import Graphs
@@ -58,7 +59,7 @@ from seedbed_server.projections.lexical import Lexical
 from seedbed_server.projections.projector import Projector
 from seedbed_server.projections.spaces import ServingEncoder, Space, keep_only, make_space
 from seedbed_server.projections.summaries import Summaries
-from seedbed_server.projections.summarisers import Abstractive, Extractive, Summariser
+from seedbed_server.projections.summarisers import Extractive, Summariser
 from seedbed_server.projections.vectors import Vectors
 from seedbed_server.recall import FactSources, HotMemories, Lens, QueryVectors, Recall
 from seedbed_server.recall.reembedding import IN_USE, Reembedding
@@ -159,9 +160,11 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
                 Forgetting(truth, graphs, projector, derived, recall_log),
                 recall_log,
                 DEFAULT_VARIANT,
-                page_bytes=min(PAGE_BYTES, most_bytes * 3 // 4),
+                page_bytes=_page_bytes(settings),
             ),
-            KnowledgeServicer(truth, knowledge, graphs, finding, Corrections(truth, graphs, finding)),
+            KnowledgeServicer(
+                truth, knowledge, graphs, finding, Corrections(truth, graphs, finding), page_bytes=_page_bytes(settings)
+            ),
             AdminServicer(
                 truth,
                 projector,
@@ -181,6 +184,10 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
         await tagger.child.start()
         stack.callback(_telling_when_ready(space.encoder.child, space.index.child, tagger.child).cancel)
         yield server
+
+
+def _page_bytes(settings: Settings) -> int:
+    return min(PAGE_BYTES, settings.max_message_mb * 1024 * 1024 * 3 // 4)
 
 
 def _telling_when_ready(*children: Child) -> asyncio.Task[None]:
@@ -245,11 +252,13 @@ def _indexable(message: Message) -> bool:
 
 async def _summariser(settings: Settings, encoder: ServingEncoder, stack: AsyncExitStack) -> Summariser:
     """A language model where one is configured, else sentences chosen on local models."""
+    local = Extractive(encoder, count)
     if not settings.llm_url:
-        return Extractive(encoder, count)
+        return local
     llm = Llm(settings.llm_url, settings.llm_model, api_key=settings.llm_api_key)
-    stack.push_async_callback(llm.close)
-    return Abstractive(llm, cut)
+    writer = Abstractive(llm, cut, local)
+    stack.push_async_callback(writer.close)
+    return writer
 
 
 def _parts(*parts: Part | None) -> list[Part]:

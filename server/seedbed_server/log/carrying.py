@@ -1,8 +1,9 @@
 """Decisions on their way from one memory to another, where messages have other seqs.
 
 A copy has the messages of the original under their ids, so that is how decisions
-name them. Each has an id of its own that follows from what it says, and from how
-many before it say the same: an import that is repeated finds it there.
+name them. Each has an id of its own, which a copy keeps: an import that is
+repeated finds it there. In rows of older releases, which have none, it follows
+from what they say, and from how many before them say the same.
 """
 
 from __future__ import annotations
@@ -43,18 +44,21 @@ def carried(c: Connection, key: int) -> list[Carried]:
         return []
     alive = queries.seqs(c, key, 0)
     after = {made.id: alive[at - 1] if (at := bisect_right(alive, made.last_seq)) else 0 for made in decisions}
-    said = {seq for made in decisions for seq in (made.source, *(seq for group in made.witnesses for seq in group))}
-    ids = queries.alive(c, key, sorted(said.union(after.values())))
+    named = {seq for made in decisions for seq in (made.source, *(seq for group in made.witnesses for seq in group))}
+    ids = queries.alive(c, key, sorted(named.union(after.values())))
     seen: Counter[str] = Counter()
     found: list[Carried] = []
     for made in decisions:
         source = ids.get(made.source, "")
-        kind, body = to_columns(made.content)
-        name = sha256(b"\x00".join((kind.encode(), body, source.encode()))).hexdigest()[:24]
-        seen[name] += 1
+        name = made.name
+        if not name:
+            kind, body = to_columns(made.content)
+            said = sha256(b"\x00".join((kind.encode(), body, source.encode()))).hexdigest()[:24]
+            seen[said] += 1
+            name = f"{said}-{seen[said]}"
         witnesses = tuple(tuple(ids[seq] for seq in group if seq in ids) for group in made.witnesses)
         earlier = ids.get(after[made.id], "")
-        found.append(Carried(f"{name}-{seen[name]}", made.content, earlier, source, witnesses, made.recorded_at))
+        found.append(Carried(name, made.content, earlier, source, witnesses, made.recorded_at))
     return found
 
 
@@ -70,7 +74,11 @@ def take_in(c: Connection, place: Place, given: Sequence[Carried]) -> int:
         for one in (made.after, made.source, *(witness for group in made.witnesses for witness in group))
     }
     seqs = {one.decode(): seq for one, seq in queries.seqs_by_id(c, place.key, sorted(wanted - {b""})).items()}
-    rows = [row for made in given if made.id not in have and (row := _row(made, seqs)) is not None]
+    fresh: dict[str, Carried] = {}
+    for made in given:
+        if made.id not in have:
+            fresh.setdefault(made.id, made)
+    rows = [row for made in fresh.values() if (row := _row(made, seqs)) is not None]
     if rows:
         deciding.append(c, place, rows)
     return len(rows)
@@ -83,4 +91,4 @@ def _row(made: Carried, seqs: Mapping[str, int]) -> deciding.Row | None:
     lost = isinstance(made.content, Retraction) and (not witnesses or (made.after and made.after not in seqs))
     if (stated and made.source not in seqs) or lost or not all(witnesses):
         return None
-    return deciding.Row(made.content, seqs[made.source] if stated else 0, witnesses, seqs.get(made.after, 0))
+    return deciding.Row(made.content, seqs[made.source] if stated else 0, witnesses, seqs.get(made.after, 0), made.id)

@@ -9,7 +9,7 @@ from sqlalchemy import bindparam, delete, insert, update
 
 from seedbed.variants import Variant
 from seedbed_server.errors import MemoryExistsError, RevisionChangedError
-from seedbed_server.log import deciding, queries, rows
+from seedbed_server.log import deciding, queries, requests, rows
 from seedbed_server.log.connection import Connection, Statement
 from seedbed_server.log.done import Done
 from seedbed_server.log.places import Place, address, existing, find_all, make, save
@@ -76,7 +76,11 @@ def clear(c: Connection, namespace: str, name: str, session: str) -> Done[tuple[
     if not seqs and not decided:
         return Done((place.key, 0), None)
     c.change(_ERASE_SESSION if session else _ERASE_ALL, key=place.key, **own)
-    deciding.erase(c, place.key, seqs)
+    gone = deciding.erase(c, place.key, seqs)
+    if session:
+        requests.erase(c, place.key, seqs, stated=gone.statements > 0)
+    else:
+        requests.erase_all(c, place.key)
     _note(c, place, seqs)
     return Done((place.key, len(seqs)), place.key, erased=True)
 
@@ -90,6 +94,7 @@ def forget(c: Connection, namespace: str, name: str, ids: Sequence[bytes]) -> Do
     for seq in seqs:
         c.change(_ERASE_ONE, key=place.key, seq=seq)
     gone = deciding.erase(c, place.key, seqs)
+    requests.erase(c, place.key, seqs, stated=gone.statements > 0)
     noted = replace(_note(c, place, seqs), statements=gone.statements, decisions=gone.decisions)
     return Done(noted, place.key, erased=True)
 

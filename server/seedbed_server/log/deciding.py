@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
@@ -9,7 +10,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import and_, bindparam, delete, select, update
 
 from seedbed_server.errors import MessageNotFoundError, RequestIdReusedError
-from seedbed_server.log import queries
+from seedbed_server.log import queries, requests
 from seedbed_server.log.connection import Connection, Statement
 from seedbed_server.log.decisions import STATEMENT, Content, Decision, Witnesses, from_body, from_row, to_columns
 from seedbed_server.log.decisions import Statement as Stated
@@ -44,19 +45,23 @@ _ERASE_ONE = Statement(delete(decision).where(_d.id == bindparam("of")))
 _ERASE_ALL = Statement(delete(decision).where(_OF_MEMORY))
 _ERASE_OF = Statement(delete(decision).where(_OF_MEMORY, _d.source == bindparam("source")))
 _SEEN = Statement(
-    select(request.c.digest).where(
+    select(request.c.digest, request.c.last_seq).where(
         request.c.memory_key == bindparam("key"), request.c.request_id == bindparam("request_id")
     )
 )
 
 
 class Row(NamedTuple):
-    """A decision to be stored; ``last_seq`` is None where the memory's newest message is meant."""
+    """A decision to be stored; ``last_seq`` is None where the memory's newest message is meant.
+
+    Without a ``name`` it gets one of its own.
+    """
 
     content: Content
     source: int = 0
     witnesses: Witnesses = ()
     last_seq: int | None = None
+    name: str = ""
 
 
 class Erased(NamedTuple):
@@ -115,7 +120,7 @@ def state(
     """
     place = existing(c, namespace, name)
     seen = c.one(_SEEN, key=place.key, request_id=request_id) if request_id else None
-    if seen is not None and seen[0] != seal:
+    if seen is not None and not (seen[1] == 0 and requests.is_same(seen[0], seal)):
         raise RequestIdReusedError
     wanted = list(dict.fromkeys(one for _, sources in statements for one in sources))
     found = {one: (seq, min(times)) for one, seq, *times in _said(c, place.key, wanted)}
@@ -126,7 +131,7 @@ def state(
         raise MessageNotFoundError
     append(c, place, [Row(said, found[one][0]) for said, sources in statements for one in dict.fromkeys(sources)])
     if request_id:
-        insert_all(c, request, [(place.key, request_id, place.recorded_at, seal, b"")])
+        insert_all(c, request, [(place.key, request_id, place.recorded_at, seal, b"", 0, 0)])
     return Done(first, place.key)
 
 
@@ -136,7 +141,8 @@ def testify(c: Connection, key: int, witnesses: Mapping[int, Witnesses]) -> Done
     alive = queries.alive(c, key, sorted(wanted)).keys()
     for number, groups in witnesses.items():
         for kind, body in c.all(_BODY, of=number):
-            c.change(_REWRITE, of=number, new_body=to_columns(from_body(kind, body)[0], _among(alive, groups))[1])
+            content, _, name = from_body(kind, body)
+            c.change(_REWRITE, of=number, new_body=to_columns(content, _among(alive, groups), name)[1])
     return Done(None, None)
 
 
@@ -150,7 +156,7 @@ def erase(c: Connection, key: int, seqs: Sequence[int]) -> Erased:
         if not all(left):
             decisions += c.change(_ERASE_ONE, of=standing.id)
         elif left != standing.witnesses:
-            c.change(_REWRITE, of=standing.id, new_body=to_columns(standing.content, left)[1])
+            c.change(_REWRITE, of=standing.id, new_body=to_columns(standing.content, left, standing.name)[1])
     return Erased(statements, decisions)
 
 
@@ -164,8 +170,8 @@ def append(c: Connection, place: Place, made: Sequence[Row]) -> None:
     place.recorded_at = place.clock()
     save(c, [place])
     rows = []
-    for content, source, witnesses, last_seq in made:
-        kind, body = to_columns(content, witnesses)
+    for content, source, witnesses, last_seq, name in made:
+        kind, body = to_columns(content, witnesses, name or uuid.uuid4().hex)
         last = place.last_seq if last_seq is None else last_seq
         rows.append((place.key, kind, last, source, place.recorded_at, body))
     insert_all(c, decision, rows, _COLUMNS)

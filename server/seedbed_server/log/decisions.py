@@ -78,7 +78,8 @@ class Decision:
     ``id`` grows with every decision of the server, ``last_seq`` was the memory's
     newest message then. A statement stands on the message ``source``, said at
     ``said_at``, or when that was recorded if its writer's clock was ahead; the
-    others have 0 and None there, and ``witnesses``.
+    others have 0 and None there, and ``witnesses``. ``name`` is what an export
+    calls it and an import knows it by; "" in rows of older releases.
     """
 
     id: int
@@ -88,16 +89,19 @@ class Decision:
     recorded_at: datetime
     said_at: datetime | None
     witnesses: Witnesses = ()
+    name: str = ""
 
 
-def to_columns(content: Content, witnesses: Witnesses = ()) -> tuple[str, bytes]:
+def to_columns(content: Content, witnesses: Witnesses = (), name: str = "") -> tuple[str, bytes]:
     """Return kind and body."""
     fields = asdict(content)
+    if name:
+        fields["name"] = name
     if witnesses:
         fields["witnesses"] = witnesses
-    for name in _TIMES:
-        if fields.get(name) is not None:
-            fields[name] = rows.to_micros(fields[name])
+    for time in _TIMES:
+        if fields.get(time) is not None:
+            fields[time] = rows.to_micros(fields[time])
     return _NAMES[type(content)], json.dumps(fields).encode()
 
 
@@ -107,21 +111,22 @@ def from_row(row: Sequence[Any]) -> Decision:
     It holds id, kind, last_seq, source, recorded_at, body, and of its source the time and recorded_at.
     """
     number, kind, last_seq, source, recorded_at, body, *times = row
-    content, witnesses = from_body(kind, body)
+    content, witnesses, name = from_body(kind, body)
     said_at = None if None in times else rows.from_micros(min(times))
-    return Decision(number, content, last_seq, source, rows.from_micros(recorded_at), said_at, witnesses)
+    return Decision(number, content, last_seq, source, rows.from_micros(recorded_at), said_at, witnesses, name)
 
 
-def from_body(kind: str, body: bytes) -> tuple[Content, Witnesses]:
-    """Return what a kind and a body say."""
+def from_body(kind: str, body: bytes) -> tuple[Content, Witnesses, str]:
+    """Return what a kind and a body say: content, witnesses and name."""
     fields = json.loads(body)
+    name = fields.pop("name", "")
     witnesses = tuple(map(tuple, fields.pop("witnesses", ())))
-    for name in _TIMES:
-        if fields.get(name) is not None:
-            fields[name] = rows.from_micros(fields[name])
+    for time in _TIMES:
+        if fields.get(time) is not None:
+            fields[time] = rows.from_micros(fields[time])
     if "fact_ids" in fields:
         fields["fact_ids"] = tuple(fields["fact_ids"])
-    return _KINDS[kind](**fields), witnesses
+    return _KINDS[kind](**fields), witnesses, name
 
 
 def digest(statements: Sequence[tuple[Statement, Sequence[bytes]]]) -> bytes:

@@ -55,6 +55,7 @@ class Imported:
     """An imported batch: how many were stored, how many were known already, and the memory's newest seq.
 
     So with decisions; those that could not be stored count as skipped.
+    ``created`` says that it made the memory.
     """
 
     key: int
@@ -63,6 +64,7 @@ class Imported:
     last_seq: int
     decisions_imported: int = 0
     decisions_skipped: int = 0
+    created: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from sqlalchemy import (
 )
 
 # The newest revision in migrations/versions: what a fresh database is stamped with.
-REVISION = "0003"
+REVISION = "0004"
 
 metadata = MetaData()
 
@@ -85,7 +85,10 @@ request = Table(
     Column("request_id", LargeBinary, primary_key=True),
     Column("recorded_at", _Long, nullable=False),
     Column("digest", LargeBinary, nullable=False),
-    Column("answer", LargeBinary, nullable=False),  # seedbed.v1.WriteResponse
+    Column("answer", LargeBinary, nullable=False),  # seedbed.v1.WriteResponse, without ids that callers gave
+    Column("first_seq", _Long, nullable=False),  # of the messages that it stored; 0 where it stored statements
+    Column("last_seq", _Long, nullable=False),
+    Index("request_by_seq", "memory_key", "last_seq"),
 )
 
 erasure = Table(

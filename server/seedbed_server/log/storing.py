@@ -2,9 +2,8 @@
 
 An id belongs to a message while the message is stored. Once erased, it may be
 given to another message, so that what was cleared can be imported again; that a
-late retry does not bring an erased message back is what ``request_id`` is for:
-the record of a request stays until its memory is deleted, answers a retry as it
-answered first, and stores nothing.
+late retry does not bring an erased message back is what ``request_id`` is for
+(see `requests`).
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from sqlalchemy import select
 
 from seedbed.v1 import memory_service_pb2
 from seedbed_server.errors import MemoryNotFoundError, MessageIdExistsError, RequestIdReusedError, SeedbedError
-from seedbed_server.log import queries
+from seedbed_server.log import queries, requests
 from seedbed_server.log.carrying import Carried, take_in
 from seedbed_server.log.connection import Connection, Statement
 from seedbed_server.log.done import Done
@@ -63,7 +62,9 @@ def import_messages(
         insert_all(c, message, _advance(place, fresh))
         save(c, [place])
     decided = take_in(c, place, decisions) if decisions else 0
-    answer = Imported(place.key, len(fresh), len(known), place.last_seq, decided, len(decisions) - decided)
+    answer = Imported(
+        place.key, len(fresh), len(known), place.last_seq, decided, len(decisions) - decided, place.created
+    )
     return Done(answer, place.key if fresh or decided or place.created else None)
 
 
@@ -112,7 +113,8 @@ class _Appending:
             place = self._places[batch.address] = make(self._c, batch.address, batch.new)
         seen = self._seen.get((place.key, batch.request_id))
         if seen is not None:
-            return Done(_answer(place.key, seen[1]), None) if seen[0] == batch.digest else RequestIdReusedError()
+            first = _answer(place.key, seen[1], batch.drafts) if requests.is_same(seen[0], batch.digest) else None
+            return RequestIdReusedError() if first is None else Done(first, None)
         for i, draft in enumerate(batch.drafts):
             if draft.given and draft.id in self._taken[place.key]:
                 return MessageIdExistsError(f"messages[{i}].id")
@@ -126,9 +128,11 @@ class _Appending:
         ids = tuple(draft.id.decode() for draft in batch.drafts)
         answer = Appended(place.key, ids, first_seq, place.last_seq, created)
         if batch.request_id:
-            stored = _answer_bytes(answer)
+            stored = _answer_bytes(answer, batch.drafts)
             self._seen[place.key, batch.request_id] = batch.digest, stored
-            self._requests.append((place.key, batch.request_id, place.recorded_at, batch.digest, stored))
+            self._requests.append(
+                (place.key, batch.request_id, place.recorded_at, batch.digest, stored, first_seq, place.last_seq)
+            )
         return Done(answer, place.key)
 
     def _requests_seen(self) -> dict[tuple[int, bytes], tuple[bytes, bytes]]:
@@ -162,15 +166,19 @@ def _seen(size: int) -> Statement:
     return Statement(select(*columns).where(one_of_pairs(request.c.memory_key, request.c.request_id, size)))
 
 
-def _answer_bytes(answer: Appended) -> bytes:
+def _answer_bytes(answer: Appended, drafts: Sequence[Draft]) -> bytes:
     return memory_service_pb2.WriteResponse(
-        message_ids=answer.ids,
+        message_ids=["" if draft.given else made for made, draft in zip(answer.ids, drafts, strict=True)],
         first_seq=answer.first_seq,
         last_seq=answer.last_seq,
         memory_created=answer.created,
     ).SerializeToString()
 
 
-def _answer(key: int, stored: bytes) -> Appended:
+def _answer(key: int, stored: bytes, drafts: Sequence[Draft]) -> Appended | None:
+    """The first answer, with the ids that a retry brings along; None where it cannot be one."""
     first = memory_service_pb2.WriteResponse.FromString(stored)
-    return Appended(key, tuple(first.message_ids), first.first_seq, first.last_seq, first.memory_created)
+    if [not made for made in first.message_ids] != [draft.given for draft in drafts]:
+        return None
+    ids = tuple(made or draft.id.decode() for made, draft in zip(first.message_ids, drafts, strict=True))
+    return Appended(key, ids, first.first_seq, first.last_seq, first.memory_created)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from seedbed_server.memories.view import View
-from seedbed_server.projections.entities import Entity
+from seedbed_server.projections.entities import QUERY_WORDS, Entity
 from seedbed_server.projections.graph import MemoryGraph
 from seedbed_server.projections.names import canonical
 from seedbed_server.recall.asker import asker
@@ -29,7 +29,7 @@ async def asked_about(view: View, graph: MemoryGraph) -> list[Entity]:
 
 def called(asked: Sequence[Entity], query: str) -> dict[str, str]:
     """By entity, the other name by which a query calls it: who asks about Lex must be told of Lex."""
-    words = f" {' '.join(map(canonical, query.split()))} "
+    words = f" {' '.join(map(canonical, query.split()[:QUERY_WORDS]))} "
     found = {}
     for entity in asked:
         used = [name for name in (entity.name, *entity.aliases) if f" {canonical(name)} " in words]

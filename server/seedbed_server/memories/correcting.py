@@ -18,8 +18,8 @@ from seedbed_server.errors import (
     InvalidFieldError,
     MergeNotFoundError,
     MessageNotFoundError,
-    PartUnavailableError,
     TripleNotFoundError,
+    stored_already,
 )
 from seedbed_server.log import Content, Decision, Log, MemoryRecord, Merge, Retraction, Split, Statement, Witnesses
 from seedbed_server.memories.finding import Finding, known
@@ -72,7 +72,8 @@ class Corrections:
             witnesses = await self._naming(record, into.id, from_.id)
             if await self._decided(record, [(content, witnesses)], EntityNotFoundError):
                 _, after = await self._after(namespace, name, both)
-                return MergeDone(after, known(after, into.id), content.merge_id, *moved)
+                with stored_already():
+                    return MergeDone(after, known(after, into.id), content.merge_id, *moved)
 
     async def split(self, namespace: str, name: str, merge_id: str) -> tuple[MemoryGraph, list[Entity]]:
         """Undo a merge; returns the graph after it, and the entities. MergeNotFoundError."""
@@ -130,11 +131,8 @@ class Corrections:
         self, namespace: str, name: str, holds: Callable[[MemoryGraph], bool] = lambda _: True
     ) -> tuple[MemoryRecord, MemoryGraph]:
         """Do as ``_current`` after a decision was stored; so do errors say."""
-        try:
+        with stored_already():
             return await self._current(namespace, name, holds)
-        except PartUnavailableError as error:
-            error.after_storing = True
-            raise
 
     async def _decided(
         self, record: MemoryRecord, made: Sequence[tuple[Content, Witnesses]], gone: type[Exception]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from seedbed_server.errors import PartUnavailableError
+from seedbed_server.errors import PartUnavailableError, stored_already
 from seedbed_server.log import Log
 from seedbed_server.memories.witnessing import call_witnesses
 from seedbed_server.projections.derived import Derived
@@ -54,7 +54,8 @@ class Forgetting:
             key = (await self.log.get(namespace, name)).key
             await call_witnesses(self.log, self.graphs, key, set(await self.log.seqs(key, session=session)))
         key, cleared = await self.log.clear(namespace, name, session=session)
-        await self.recall_log.clear(key, session=session)
+        with stored_already():
+            await self.recall_log.clear(key, session=session)
         return cleared
 
     async def forget(self, namespace: str, name: str, ids: Sequence[str]) -> Receipt:
@@ -69,15 +70,14 @@ class Forgetting:
         await call_witnesses(self.log, self.graphs, record.key, set(stored.values()))
         erasure = await self.log.forget(namespace, name, ids)
         counts: dict[str, int] = dict.fromkeys(self.projector.names, 0)
-        if erasure is not None:
-            followed = await self.projector.wait_erased(erasure.id, timeout=PATIENCE)
-            if followed is None:
-                late = PartUnavailableError("projections")
-                late.after_storing = True
-                raise late
-            counts |= followed
-        clean = await self.derived.scrub()
-        entries = await self.recall_log.follow(erasure.id if erasure is not None else None)
+        with stored_already():
+            if erasure is not None:
+                followed = await self.projector.wait_erased(erasure.id, timeout=PATIENCE)
+                if followed is None:
+                    raise PartUnavailableError("projections")
+                counts |= followed
+            clean = await self.derived.scrub()
+            entries = await self.recall_log.follow(erasure.id if erasure is not None else None)
         counted = (len(erasure.seqs), erasure.statements, erasure.decisions) if erasure is not None else (0, 0, 0)
         logged = zip(("log", "statements", "decisions"), counted, strict=True)
         return Receipt(

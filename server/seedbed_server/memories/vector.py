@@ -30,14 +30,22 @@ class VectorPart:
     async def show(self, view: View, part: Vector, known: frozenset[str]) -> Answer:
         """Recall ``k`` messages besides those in ``known``, which the seed shows anyway."""
         k = min(part.k or Vector().k, MOST_HITS)
-        query, at = view.ask.query, view.ask.valid_at
+        ask = view.ask
         search = Search(
-            query, k + len(known), upto_seq=view.upto_seq, distinct=True, asked_at=at, asked_in=view.ask.session
+            ask.query,
+            k + len(known),
+            upto_seq=view.upto_seq,
+            distinct=True,
+            asked_at=ask.valid_at,
+            asked_in=ask.session,
+            as_known=ask.known_at is not None,
         )
         ranking = await self.recall.search(view.record, search)
         hits = [hit for hit in ranking.hits if hit.message.id not in known][:k]
         below = {"vector": min(ranking.below_floor, k)} if ranking.below_floor else {}
-        shown = Shown("vector", by_value([*map(_item, hits)]), degraded=bool(ranking.degraded_legs), below_floor=below)
+        shown = Shown(
+            "vector", by_value([*map(_item, hits)]), degraded="dense" in ranking.degraded_legs, below_floor=below
+        )
         return Answer(shown, ranking.applied_seq)
 
 

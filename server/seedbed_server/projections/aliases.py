@@ -24,9 +24,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 from seedbed_server.projections.evidence import Evidence
+from seedbed_server.projections.joining import Alias, Joined
 from seedbed_server.projections.names import canonical
 from seedbed_server.projections.nicknames import FULL, INVOLVED, NAMES_THEMSELVES
 from seedbed_server.projections.rows import UNPLACED, ClaimRow, MentionRow
@@ -47,14 +47,6 @@ Said = tuple[float, int, int]
 NEVER: Said = (float("-inf"), 0, 0)
 
 
-class Alias(NamedTuple):
-    """``from_id`` is another name of ``into_id``."""
-
-    from_id: str
-    into_id: str
-    reason: str
-
-
 class Names:
     """What the rows of a memory say of its names, as far as aliases follow from it."""
 
@@ -68,6 +60,7 @@ class Names:
         self._spellings = Spellings()
         self._paired: frozenset[str] = frozenset()
         self._by_first: defaultdict[str, set[str]] = defaultdict(set)
+        self._by_form: defaultdict[str, set[str]] = defaultdict(set)
         self._evident: dict[str, Alias] | None = {}
 
     def add(self, mentions: Iterable[MentionRow], claims: Iterable[ClaimRow]) -> None:
@@ -103,16 +96,16 @@ class Names:
         return self._evident
 
     def _worked_out(self) -> dict[str, Alias]:
-        found: dict[str, Alias] = {}
+        found = Joined()
         for former, latter in self._said():
-            _join(found, former, latter, SAID)
+            found.join(former, latter, SAID)
         for short, reason, meant in (*self._first_names(), *self._short_forms(), *self._with_surnames()):
-            into, shares = self._meant(short, {found[i].into_id if i in found else i for i in meant}, reason)
+            into, shares = self._meant(short, set(map(found.end, meant)), reason)
             if into and (short, into) not in self._tied:
-                _join(found, short, into, SHARED if shares else reason)
+                found.join(short, into, SHARED if shares else reason)
         for variant, name in self._spelt():
-            _join(found, variant, name, SPELLING)
-        return found
+            found.join(variant, name, SPELLING)
+        return found.aliases()
 
     def _meant(self, short: str, ids: set[str], reason: str) -> tuple[str, bool]:
         """Whom a short name means among these: the only one, or the only one with the same ties, which is then True."""
@@ -149,10 +142,7 @@ class Names:
         for short in sorted(FULL.keys() & self._by_first.keys()):
             for i in sorted(i for i in self._by_first[short] if " " in self._forms[i]):
                 rest = self._forms[i].removeprefix(short)
-                same = {
-                    j for name in FULL[short] for j in self._by_first.get(name, ()) if self._forms[j] == name + rest
-                }
-                full = {j for j in same if self._is_person(j)}
+                full = {j for name in FULL[short] for j in self._by_form.get(name + rest, ()) if self._is_person(j)}
                 if full and self._is_person(i) and i not in self._speakers:
                     yield i, SURNAME, full
 
@@ -202,6 +192,7 @@ class Names:
         if i not in self._forms:
             self._forms[i] = form = canonical(text)
             self._by_first[form.split(" ", 1)[0]].add(i)
+            self._by_form[form].add(i)
         if kind == "other":
             return  # no vote
         before = self._votes[i]
@@ -210,14 +201,3 @@ class Names:
             self._evident = None
         if before <= 0 < after:
             self._spellings.add(i, self._forms[i])
-
-
-def _join(found: dict[str, Alias], from_id: str, to: str, reason: str) -> None:
-    """Note an alias, and lead to its end what led to it; what is one already stays as it is."""
-    into = found[to].into_id if to in found else to
-    if from_id == into or from_id in found:
-        return
-    found[from_id] = Alias(from_id, into, reason)
-    for i, alias in found.items():
-        if alias.into_id == from_id:
-            found[i] = alias._replace(into_id=into)

@@ -40,6 +40,7 @@ class Entity:
     seqs: set[int] = field(default_factory=set)
     own: set[str] = field(default_factory=set)
     _ordered: list[int] = field(default_factory=list, repr=False, compare=False)
+    _name: str | None = field(default=None, repr=False, compare=False)  # as long as it holds
 
     def newest(self, n: int) -> list[int]:
         """The last ``n`` of ``seqs``, ascending."""
@@ -53,8 +54,10 @@ class Entity:
 
         Who is known by a role alone ("user") has any other name rather than that.
         """
-        names = [text for text in self.own if text not in ROLES] or [*(self.written.keys() - ROLES)] or self.own
-        return min(names, key=lambda text: (-self.written[text], text), default=self.form)
+        if self._name is None:
+            names = [text for text in self.own if text not in ROLES] or [*(self.written.keys() - ROLES)] or self.own
+            self._name = min(names, key=lambda text: (-self.written[text], text), default=self.form)
+        return self._name
 
     @property
     def type(self) -> str:
@@ -65,10 +68,13 @@ class Entity:
     @property
     def aliases(self) -> tuple[str, ...]:
         """Other names and spellings."""
-        return tuple(sorted(text for text in self.written if text != self.name))
+        return tuple(sorted(self.written.keys() - {self.name}))
 
-    def seen(self, text: str, kind: str, said_at: float) -> None:
-        """Count one use of the name."""
+    def seen(self, text: str, kind: str, said_at: float, *, own: bool) -> None:
+        """Count one use of a name: its ``own``, or that of another merged into it."""
+        self._name = None
+        if own:
+            self.own.add(text)
         self.written[text] += 1
         self.types[kind] += 1
         self.first_seen = min(self.first_seen, said_at) if self.first_seen else said_at
@@ -89,11 +95,11 @@ class Entities:
     def add(self, mentions: Iterable[MentionRow], claims: Iterable[ClaimRow]) -> None:
         """Count more mentions, and the ends of claims: an end that is named nowhere else is an entity too."""
         for mention in mentions:
-            entity = self._entity(mention.entity_id, mention.form, mention.text)
+            entity = self._entity(mention.entity_id, mention.form)
             entity.mention_count += mention.start != UNPLACED
             if mention.start != UNPLACED:
                 entity.seqs.add(mention.seq)
-            entity.seen(mention.text, mention.type, mention.said_at)
+            entity.seen(mention.text, mention.type, mention.said_at, own=entity.id == mention.entity_id)
         for claim in claims:
             self._end(claim, claim.subject_id, claim.subject, claim.subject_type)
             self._end(claim, claim.object_id, claim.object, claim.object_type)
@@ -133,11 +139,11 @@ class Entities:
                 at += 1
 
     def _end(self, claim: ClaimRow, entity_id: str, text: str, kind: str) -> None:
-        entity = self._entity(entity_id, canonical(text), text)
-        entity.seen(text, kind, claim.said_at)
+        entity = self._entity(entity_id, canonical(text))
+        entity.seen(text, kind, claim.said_at, own=entity.id == entity_id)
         entity.seqs.add(claim.seq)
 
-    def _entity(self, name_id: str, form: str, text: str) -> Entity:
+    def _entity(self, name_id: str, form: str) -> Entity:
         """The entity that a name belongs to."""
         entity_id = self._identity.of(name_id)
         entity = self.by_id.get(entity_id)
@@ -145,7 +151,6 @@ class Entities:
             entity = self.by_id[entity_id] = Entity(entity_id, form)
         if entity_id == name_id:
             entity.form = form
-            entity.own.add(text)
         if form not in self.by_form:
             self.by_form[form] = entity
             if analysis.is_unspaced(form):

@@ -25,6 +25,7 @@ class Evidence:
 
     def __init__(self) -> None:
         self._ties: defaultdict[str, set[Tie]] = defaultdict(set)
+        self._values: defaultdict[str, defaultdict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
         self._seqs: defaultdict[str, set[int]] = defaultdict(set)
 
     def add_mention(self, mention: MentionRow) -> None:
@@ -46,6 +47,8 @@ class Evidence:
             if tie not in known:
                 known.add(tie)
                 news.append(end)
+        if predicate in SLOTS:
+            self._values[subject][predicate].add(object_)
         return news
 
     def shared(self, one: str, other: str) -> int:
@@ -59,19 +62,12 @@ class Evidence:
         """Whether a message holds both names, or they never had the same home, employer, spouse or birthplace."""
         if not self._seqs[one].isdisjoint(self._seqs[other]):
             return True
-        values, its_values = self._values(one), self._values(other)
+        values, its_values = self._values[one], self._values[other]
         return any(values[slot].isdisjoint(its_values[slot]) for slot in values.keys() & its_values.keys())
 
     def times(self, i: str) -> int:
         """In how many messages a name stands."""
         return len(self._seqs[i])
-
-    def _values(self, i: str) -> dict[str, set[str]]:
-        found: defaultdict[str, set[str]] = defaultdict(set)
-        for subject, slot, value in self._ties[i]:
-            if subject and slot in SLOTS:
-                found[slot].add(value)
-        return found
 
 
 SLOTS = frozenset(SINGLE.values())

@@ -25,17 +25,23 @@ class FactIds:
         self._fact: dict[str, str] = {}
         self._said: defaultdict[str, dict[str, Place]] = defaultdict(dict)
 
-    def add(self, stated: ClaimRow) -> ClaimRow:
-        """Take a claim in as it was said; returns it with the ends that it has in the graph."""
+    def within(self, stated: ClaimRow) -> ClaimRow:
+        """Return a claim with the ends that it has in the graph."""
+        subject, object_ = self._identity.of(stated.subject_id), self._identity.of(stated.object_id)
+        if (subject, object_) == (stated.subject_id, stated.object_id):
+            return stated
+        return stated._replace(subject_id=subject, object_id=object_)
+
+    def add(self, stated: ClaimRow) -> None:
+        """Take a claim in as it was said."""
         ends = [self._identity.of(end) for end in (stated.subject_id, stated.object_id)]
         if not any(len(self._identity.members(end)) > 1 for end in ends):
-            return stated
-        claim = stated._replace(subject_id=ends[0], object_id=ends[1])
-        said, fact, place = claim_fact_id(stated), claim_fact_id(claim), (stated.seq, stated.place)
+            return
+        said, fact = claim_fact_id(stated), claim_fact_id(self.within(stated))
+        place = (stated.seq, stated.place)
         self._fact[said] = fact
         known = self._said[fact]
         known[said] = min(place, known.get(said, place))
-        return claim
 
     def fact(self, given: str) -> str:
         """The id within the graph of the fact that has this id, if there is one."""

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from heapq import merge
 from itertools import chain, islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from seedbed_server.log import Decision
 from seedbed_server.projections.aliases import Names
@@ -31,6 +31,17 @@ if TYPE_CHECKING:
     import networkx as nx
 
 Circle = tuple[str, ...]
+
+# Names whose joins, and claims whose facts, are worked out in some milliseconds.
+_NAMES_AT_ONCE = 1000
+_CLAIMS_AT_ONCE = 200
+
+
+class Learned(NamedTuple):
+    """Rows that count, and the facts of the circles that their claims touch."""
+
+    known: Known
+    facts: dict[Circle, dict[str, Fact]]
 
 
 class MemoryGraph:
@@ -74,33 +85,58 @@ class MemoryGraph:
 
         False where that changes who is who: the graph is ``spoilt``, and must be made anew.
         """
+        learned = self.learn(known)
+        if learned is not None:
+            self.take(learned)
+        return learned is not None
+
+    def is_quick(self, known: Known) -> bool:
+        """Whether `learn` of these rows takes some milliseconds at most, whatever they say."""
+        touched = {name for stated in known.claims for name in circles(self.ids.within(stated))}
+        claims = sum(len(held[name]) for name in touched for held in (self._claims, self._retracted) if name in held)
+        return claims <= _CLAIMS_AT_ONCE and len(self.entities.by_form) <= _NAMES_AT_ONCE
+
+    def learn(self, known: Known) -> Learned | None:
+        """Work out what rows make of what is known; for `take`, before any other is learned.
+
+        None where they change who is who: the graph is ``spoilt`` then. Changes nothing of what is read of the graph,
+        so it may go on in a thread.
+        """
         known = self._beliefs.admit(known)
         self._names.add(known.mentions, known.claims)
         if self._names.evident() != self.identity.evident:
             self.spoilt = True
-            return False
-        self.take(known)
-        return True
+            return None
+        return self.worked_out(known)
 
-    def take(self, known: Known) -> None:
-        """Take in rows that count, of which the names are known."""
-        self.entities.add(known.mentions, known.claims)
+    def worked_out(self, known: Known) -> Learned:
+        """Do as `learn` with rows that count, of which the names are known."""
         touched: dict[Circle, None] = {}
         for stated in known.claims:
-            claim = self.ids.add(stated) if self.identity else stated
-            at = self._retractions.of(stated)
+            claim, at = self.ids.within(stated), self._retractions.of(stated)
             for name in circles(claim):
                 touched[name] = None
                 if at is None:
                     self._claims[name].append(claim)
                 else:
                     self._retracted[name].append((claim, at))
+        return Learned(known, {name: self._resolved(name) for name in touched})
+
+    def take(self, learned: Learned) -> None:
+        """Show what was learned."""
+        known = learned.known
+        self.entities.add(known.mentions, known.claims)
+        if self.identity:
+            for stated in known.claims:
+                self.ids.add(stated)
         self._newest = max((self._newest, *(row.said_at for rows in (known.mentions, known.claims) for row in rows)))
         named = {mention.entity_id for mention in known.mentions}
         named.update(end for claim in known.claims for end in (claim.subject_id, claim.object_id))
         self.graph.add_nodes_from(map(self.identity.of, named))
-        for claims in touched:
-            self._resolve(claims)
+        for name, found in learned.facts.items():
+            self._in_circle[name] = tuple(found)
+            for fact in found.values():
+                self._put(fact)
         self.applied_seq = known.applied_seq
 
     def present(self) -> float:
@@ -186,18 +222,21 @@ class MemoryGraph:
         merged = len(self.identity.members(entity_id)) > 1
         return self.entities.by_id[entity_id].name if merged else said
 
-    def _resolve(self, claims: Circle) -> None:
-        found = resolve(self._claims[claims], self._retracted.get(claims, ()))
-        self._in_circle[claims] = tuple(found)
-        for fact in found.values():
-            known = self.facts.get(fact.id)
-            self.facts[fact.id] = fact
-            self.words.add(fact)
-            for end in {fact.subject_id, fact.object_id} & self._newest_first.keys():
-                _replace(self._newest_first[end], known, fact)
-            # That a name is another one of somebody's is no tie to anybody.
-            if fact.retracted_at is None and fact.subject_id != fact.object_id:
-                self.graph.add_edge(fact.subject_id, fact.object_id, key=fact.id, fact=fact)
+    def _resolved(self, name: Circle) -> dict[str, Fact]:
+        return resolve(self._claims.get(name, ()), self._retracted.get(name, ()))
+
+    def _put(self, fact: Fact) -> None:
+        known = self.facts.get(fact.id)
+        if fact == known:  # as most facts of a circle that a claim touches
+            return
+        self.facts[fact.id] = fact
+        self.words.add(fact)
+        if fact.subject_id == fact.object_id:
+            return  # that a name is another one of somebody's is no tie to anybody
+        for end in {fact.subject_id, fact.object_id} & self._newest_first.keys():
+            _replace(self._newest_first[end], known, fact)
+        if fact.retracted_at is None:
+            self.graph.add_edge(fact.subject_id, fact.object_id, key=fact.id, fact=fact)
 
 
 def made_of(known: Known, decisions: Sequence[Decision] = (), clock: Callable[[], float] = time.time) -> MemoryGraph:
@@ -207,7 +246,7 @@ def made_of(known: Known, decisions: Sequence[Decision] = (), clock: Callable[[]
     names = Names()
     names.add(whole.mentions, whole.claims)
     graph = MemoryGraph(names, Identity(decisions, names.evident()), Retractions(decisions), clock, beliefs)
-    graph.take(whole)
+    graph.take(graph.worked_out(whole))
     return graph
 
 

@@ -141,6 +141,8 @@ class Graphs:
     async def _grown(self, key: int, kept: _Kept, decided: int) -> _Kept | None:
         """What is kept, brought up to date; None where that needs a new graph."""
         graph, applied = kept.graph, self._applied(key)
+        if graph.spoilt:
+            return None
         set_back = applied < graph.applied_seq and kept.erased == self._knowledge.erased(key)
         if kept.rewritten != self._knowledge.rewritten(key) and not set_back:
             return None
@@ -153,9 +155,23 @@ class Graphs:
         new = replace(new, claims=[*new.claims, *stated_claims(made)])
         if new.mentions or new.claims or new.applied_seq > graph.applied_seq:
             few = len(new.mentions) + len(new.claims) <= GROW_AT_ONCE
-            if not (few and graph.add(new)):
+            if not (few and await self._grow(graph, new)):
                 return None
         return replace(kept, decided=made[-1].id) if made else kept
+
+    async def _grow(self, graph: MemoryGraph, new: Known) -> bool:
+        """Let a graph take in rows, off the event loop where that takes long; False where it must be made anew."""
+        if graph.is_quick(new):
+            return graph.add(new)
+        learning = asyncio.create_task(asyncio.to_thread(graph.learn, new))
+        try:
+            learned = await asyncio.shield(learning)
+        except asyncio.CancelledError:
+            graph.spoilt = True  # it has learned what it will never show
+            raise
+        if learned is not None:
+            graph.take(learned)
+        return learned is not None
 
     def _trim(self) -> None:
         total = sum(_size(kept.graph) for kept in self._kept.values())

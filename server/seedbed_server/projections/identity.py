@@ -13,11 +13,11 @@ words, and are read through this map, so a split gives back what was there.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from seedbed_server.log import Decision, Merge, Split
-from seedbed_server.projections.aliases import Alias
+from seedbed_server.projections.joining import Alias, Roots
 
 DECIDED = "merged by a user"
 
@@ -41,12 +41,18 @@ class Identity:
         decided = _Decided(decisions)
         self.merges = dict(decided.in_effect)
         self._roots = decided.roots
-        self._apart = decided.apart
+        self._apart: defaultdict[str, set[str]] = defaultdict(set)  # by entity, the names that it is kept apart from
+        for one, other in decided.apart:
+            self._apart[self.of(one)].add(other)
+            self._apart[self.of(other)].add(one)
         for alias in self.evident.values():
             self._join(Merged(alias_id(alias), alias.from_id, alias.into_id, alias.reason, None))
         self._members: defaultdict[str, list[str]] = defaultdict(list)
-        for name in self._roots.parents:
+        for name in self._roots.names():
             self._members[self.of(name)].append(name)
+        self._merges_of: defaultdict[str, list[Merged]] = defaultdict(list)
+        for merged in self.merges.values():
+            self._merges_of[self.of(merged.from_id)].append(merged)
 
     def of(self, entity_id: str) -> str:
         """The entity that a name's id belongs to; itself where it was merged into none."""
@@ -56,37 +62,22 @@ class Identity:
         """All ids of names of an entity, its own first."""
         return (entity_id, *self._members.get(entity_id, ()))
 
+    def merges_of(self, entity_id: str) -> Sequence[Merged]:
+        """The merges in effect that an entity came of, those of users first."""
+        return self._merges_of.get(entity_id, ())
+
     def __bool__(self) -> bool:
-        return bool(self._roots.parents)
+        return bool(self._roots)
 
     def _join(self, evident: Merged) -> None:
         from_, into = self.of(evident.from_id), self.of(evident.into_id)
         if from_ == into or from_ != evident.from_id:
             return
-        if any({self.of(one), self.of(other)} == {from_, into} for one, other in self._apart):
+        if any(self.of(name) == into for name in self._apart[from_]):
             return
-        self._roots.parents[from_] = into
+        self._roots.put(from_, into)
+        self._apart[into] |= self._apart.pop(from_)
         self.merges[evident.merge_id] = evident
-
-
-class _Roots:
-    """A forest of names: each one's parent, up to the name that an entity is called by."""
-
-    def __init__(self) -> None:
-        self.parents: dict[str, str] = {}
-
-    def of(self, name: str) -> str:
-        """The name that the entity of a name is called by."""
-        while name in self.parents:
-            name = self.parents[name]
-        return name
-
-    def join(self, from_id: str, into_id: str) -> bool:
-        """Make one of two; False where they are one already."""
-        from_, into = self.of(from_id), self.of(into_id)
-        if from_ != into:
-            self.parents[from_] = into
-        return from_ != into
 
 
 class _Decided:
@@ -94,7 +85,7 @@ class _Decided:
 
     def __init__(self, decisions: Iterable[Decision]) -> None:
         self.in_effect: dict[str, Merged] = {}
-        self.roots = _Roots()
+        self.roots = Roots()
         self.apart: list[tuple[str, str]] = []
         for decision in decisions:
             match decision.content:
@@ -111,7 +102,7 @@ class _Decided:
         merged = self.in_effect.pop(merge_id, None)
         if merged is not None:
             self.apart.append((merged.from_id, merged.into_id))
-            self.roots = _Roots()
+            self.roots = Roots()
             for other in self.in_effect.values():
                 self.roots.join(other.from_id, other.into_id)
         elif (pair := alias_pair(merge_id)) is not None:

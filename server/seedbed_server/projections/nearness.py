@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from heapq import nlargest
 from itertools import islice
 
 import numpy as np
@@ -25,10 +26,11 @@ SLOTS = tuple(dict.fromkeys(SINGLE.values()))
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A fact and how near it is to what was asked about; higher is nearer."""
+    """A fact and how near it is to what was asked about; higher is nearer. ``answers`` says whether by itself."""
 
     fact: Fact
     score: float
+    answers: bool = False
 
 
 def facts_around(
@@ -47,7 +49,7 @@ def facts_around(
     """
     seeds = [i for i in entity_ids if i in graph.graph]
     moment = graph.present() if at is None else at
-    shares = _shares(graph, seeds, words)
+    shares = graph.words.shares(_without_names(graph, seeds, words))
     near = {fact.id: fact for fact in islice(graph.outward(seeds, hops, moment), NEAR_EDGES)}
     near |= {fact.id: fact for fact in _further(graph, seeds, near.values(), shares) if fact.spell(moment)}
     near = {i: fact for i, fact in near.items() if fact.subject_id != fact.object_id}  # one's other name
@@ -67,22 +69,28 @@ def stating(
 ) -> list[Ranked]:
     """The ``k`` facts of some entities that hold at a moment and say what is asked, best first; none for being near.
 
-    Scored as in :func:`facts_around`, without PageRank: by words, and by being what one has only one of.
+    Scored as in :func:`facts_around`, without PageRank: by words, and by being what one has only one of. What is
+    that, of one of the entities, and holds every word that is asked for, answers.
     """
     seeds = [i for i in entity_ids if i in graph.graph]
     moment = graph.present() if at is None else at
-    shares = _shares(graph, seeds, words)
-    asked = set(seeds)
-    found = {fact.id: fact for fact in _further(graph, seeds, (), shares) if fact.spell(moment)}
-    ranked = [Ranked(fact, _said(fact, asked, shares)) for fact in found.values() if fact.subject_id != fact.object_id]
+    wanted = _without_names(graph, seeds, words)
+    shares, asked = graph.words.shares(wanted), set(seeds)
+    ranked = []
+    for fact in {fact.id: fact for fact in _further(graph, seeds, (), shares)}.values():
+        if fact.subject_id != fact.object_id and fact.spell(moment):
+            is_theirs = fact.subject_id in asked and is_value(fact)
+            answers = is_theirs and bool(wanted) and graph.words.holds(fact, wanted)
+            ranked.append(Ranked(fact, _said(fact, asked, shares), answers))
     ranked.sort(key=lambda each: (-each.score, -each.fact.last_said, each.fact.id))
     return [each for each in ranked[:k] if each.score > 0]
 
 
-def _shares(graph: MemoryGraph, seeds: Sequence[str], words: Sequence[str]) -> Mapping[str, float]:
-    """Which share of the words asked for each fact holds, without the names of those asked about."""
-    named = {term for i in seeds for term in analysis.terms(graph.entities.by_id[i].name)}
-    return graph.words.shares([word for word in words if word not in named])
+def _without_names(graph: MemoryGraph, seeds: Sequence[str], words: Sequence[str]) -> list[str]:
+    """The words asked for but the names of those asked about, by whatever name."""
+    known = (graph.entities.by_id[i] for i in seeds)
+    named = {term for entity in known for name in entity.written for term in analysis.terms(name)}
+    return [word for word in words if word not in named]
 
 
 def _said(fact: Fact, asked: Collection[str], shares: Mapping[str, float]) -> float:
@@ -99,8 +107,8 @@ def _further(
         for slot in SLOTS:
             yield from (graph.facts[i] for i in graph.in_circle((seed, slot)))
     within = {*seeds, *(end for fact in near for end in (fact.subject_id, fact.object_id))}
-    asked = (graph.facts[i] for i in sorted(shares, key=shares.__getitem__, reverse=True))
-    yield from islice((fact for fact in asked if {fact.subject_id, fact.object_id} & within), NEAR_EDGES)
+    theirs = [i for i in shares if {graph.facts[i].subject_id, graph.facts[i].object_id} & within]
+    yield from (graph.facts[i] for i in nlargest(NEAR_EDGES, theirs, key=shares.__getitem__))
 
 
 def _pagerank(facts: Sequence[Fact], seeds: Sequence[str]) -> Mapping[str, float]:

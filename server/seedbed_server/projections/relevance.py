@@ -38,6 +38,10 @@ class FactWords:
         for term in analysis.terms(f"{fact.predicate} {fact.object} {asked_by}"):
             self._holding[term][fact.id] = None
 
+    def holds(self, fact: Fact, terms: Sequence[str]) -> bool:
+        """Whether a fact holds every one of some terms."""
+        return all(fact.id in self._holding.get(term, ()) for term in terms)
+
     def shares(self, terms: Sequence[str]) -> dict[str, float]:
         """Return the ids of facts that hold some of a query's terms, and which share of the terms' weight they hold.
 

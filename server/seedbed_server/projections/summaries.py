@@ -9,11 +9,12 @@ asked when.
 
 Folding costs an encoder or a language model, so only sessions are folded whose
 memory is read through a variant with a summary, or that were asked for. It runs
-in a task of its own, session after session, a block at a time. The cursor says
-that messages were seen and their sessions queued, in the same transaction; what
-is folded is what the checkpoints say, and nothing counts as folded before its
-checkpoint is committed. A failure leaves the session waiting, with backoff, and
-others go on; with a language model it is tried again until it answers.
+in lanes of its own, a block at a time: each memory is in one lane at most, and
+next is the one that has waited longest, so that one for which it takes long does
+not keep others waiting. The cursor says that messages were seen and their
+sessions queued, in the same transaction; what is folded is what the checkpoints
+say, and nothing counts as folded before its checkpoint is committed. A failure
+leaves the session waiting, with backoff, and others go on.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 
 from seedbed.messages import Message
 from seedbed.variants import Hybrid, Summary, SummaryBuffer
@@ -38,6 +40,7 @@ log = logging.getLogger(__name__)
 
 BLOCK = 8
 MAX_SEQ = 2**63 - 1
+LANES = 4
 LEAVES = 4  # summaries on demand kept per session, the newest made, besides the checkpoints
 SOURCE_BLOCKS = 32  # newest checkpoints whose sources are named where a summary stands on all messages before it
 
@@ -105,6 +108,11 @@ class Summaries(Projection[list[Session]]):
         self._backoff = backoff
         self._jobs: dict[Session, _Job] = {}
         self._epochs: Counter[int] = Counter()
+        self._turns: dict[int, int] = {}  # by memory, the number of its last turn
+        self._numbers = count(1)
+        self._busy: set[int] = set()
+        self._resuming = asyncio.Lock()
+        self._generation = ""
         self._wake = asyncio.Event()
         self._folded = asyncio.Event()
 
@@ -183,19 +191,30 @@ class Summaries(Projection[list[Session]]):
 
     async def run(self) -> None:
         """Fold what is queued, until cancelled."""
-        generation = ""
+        self._generation = ""
+        async with asyncio.TaskGroup() as lanes:
+            for _ in range(LANES):
+                lanes.create_task(self._lane())
+
+    async def _lane(self) -> None:
         while True:
             try:
-                if generation != self._derived.generation:
-                    generation = self._derived.generation
-                    await self._resume()
+                await self._resume()
                 await self._next()
             except UnavailableError:
                 await asyncio.sleep(self._backoff.first)
 
     async def _resume(self) -> None:
-        rows = await self._derived.read(lambda db: db.execute("SELECT key, session, leaf_seq FROM asked").fetchall())
-        for key, session, leaf_seq in rows:
+        """Queue what a new store has queued; once for all lanes."""
+        async with self._resuming:
+            generation = self._derived.generation
+            if generation == self._generation:
+                return
+            found = await self._derived.read(
+                lambda db: db.execute("SELECT key, session, leaf_seq FROM asked").fetchall()
+            )
+            self._generation = generation
+        for key, session, leaf_seq in found:
             self._enqueue([(key, session)], leaf_seq)
 
     def _enqueue(self, sessions: Sequence[Session], leaf_seq: int = 0) -> None:
@@ -214,12 +233,17 @@ class Summaries(Projection[list[Session]]):
         self._enqueue(sessions)
 
     async def _next(self) -> None:
-        """Fold one block of the first session that is due, or sleep until one is."""
+        """Fold one block of the session whose turn it is, or sleep until there may be one."""
         now = time.monotonic()
-        due = next((s for s, job in self._jobs.items() if job.not_before <= now), None)
+        free = [session for session in self._jobs if session[0] not in self._busy]
+        due = min(
+            (session for session in free if self._jobs[session].not_before <= now),
+            key=lambda session: self._turns.get(session[0], 0),
+            default=None,
+        )
         if due is None:
             self._wake.clear()
-            soonest = min((job.not_before for job in self._jobs.values()), default=None)
+            soonest = min((self._jobs[session].not_before for session in free), default=None)
             try:
                 async with asyncio.timeout(None if soonest is None else max(0.0, soonest - now)):
                     await self._wake.wait()
@@ -228,6 +252,17 @@ class Summaries(Projection[list[Session]]):
             return
         job = self._jobs.pop(due)
         self._jobs[due] = job  # to the end: sessions take turns
+        self._turns[due[0]] = next(self._numbers)
+        if len(self._turns) > 2 * len(self._jobs) + LANES:
+            self._turns = {key: self._turns[key] for key, _ in self._jobs if key in self._turns}
+        self._busy.add(due[0])
+        try:
+            await self._fold_in_turn(due, job)
+        finally:
+            self._busy.discard(due[0])
+            self._wake.set()
+
+    async def _fold_in_turn(self, due: Session, job: _Job) -> None:
         orders = job.orders
         try:
             more = await self._fold_next(due, job)

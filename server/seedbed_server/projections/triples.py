@@ -26,6 +26,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from seedbed_server.models.predicates import ENDINGS, OPPOSITES, SINGLE, STRONGER
 from seedbed_server.projections.names import entity_id, triple_id
@@ -145,7 +146,7 @@ def _facts(said: Sequence[ClaimRow], only: Sequence[ClaimRow] | None = None) -> 
 
 
 def _fact(i: str, said: Sequence[ClaimRow], held: tuple[Spell, ...]) -> Fact:
-    newest = said[-1]
+    newest = _wording(said)
     return Fact(
         *(i, newest.subject_id, newest.subject, newest.predicate, newest.object_id, newest.object),
         *(bool(newest.negated), newest.modality, newest.surface),
@@ -153,6 +154,13 @@ def _fact(i: str, said: Sequence[ClaimRow], held: tuple[Spell, ...]) -> Fact:
         last_said=newest.said_at,
         spells=held,
     )
+
+
+def _wording(said: Sequence[ClaimRow]) -> ClaimRow:
+    """The newest of claims in order; of those said at one time the first by code points, whichever came first."""
+    at = said[-1].said_at
+    together = takewhile(lambda claim: claim.said_at == at, reversed(said))
+    return min(together, key=lambda claim: (claim.subject, claim.object, claim.surface, claim.seq, claim.place))
 
 
 def _moments(claim: ClaimRow) -> Iterator[tuple[tuple[str, ...], Moment]]:

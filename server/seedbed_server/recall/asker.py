@@ -7,10 +7,11 @@ import re
 from seedbed_server.log import Log
 from seedbed_server.projections.rows import speaker
 
-# How one who asks speaks of oneself; "US" is a country.
-_SELF = re.compile(r"\b(?:[Ii]|[Mm]e|[Mm]y|[Mm]ine|[Mm]yself|[Ww]e|us|[Oo]urs?|[Oo]urselves)\b")
-# The newest messages that show who asks: of the session, and where no user has spoken there yet, of all sessions.
-_IN_SESSION, _EVERYWHERE = 4, 50
+# How one who asks speaks of oneself; "US" is a country, "mine" may be of coal, and "i.e." is nobody.
+_SELF = re.compile(r"\b(?:I|i(?!\.)|[Mm]e|[Mm]y|[Mm]yself|[Ww]e|us|[Oo]urs?|[Oo]urselves)\b")
+NEWEST = 50
+"""Messages that show who asks, the newest: of the session, and where no user has spoken there yet, of all sessions."""
+_MOST_BYTES = 2**20
 
 
 async def asker(log: Log, key: int, query: str, session: str, upto_seq: int) -> str:
@@ -20,8 +21,8 @@ async def asker(log: Log, key: int, query: str, session: str, upto_seq: int) -> 
     """
     if not _SELF.search(query):
         return ""
-    for where, n in ((session, _IN_SESSION), ("", _EVERYWHERE)):
-        newest = await log.tail(key, session=where, n=n, upto_seq=upto_seq)
+    for where in (session, ""):
+        newest, _ = await log.tail_within(key, session=where, n=NEWEST, upto_seq=upto_seq, max_bytes=_MOST_BYTES)
         users = [speaker(message) for message in reversed(newest) if message.role == "user"]
         if users and (where or len(set(users)) == 1):
             return users[0]

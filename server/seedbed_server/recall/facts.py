@@ -8,8 +8,10 @@ which is over. The graph knows both, and which of them holds.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from seedbed_server.errors import PartUnavailableError
 from seedbed_server.log import Log, MemoryRecord
@@ -19,12 +21,16 @@ from seedbed_server.projections.names import canonical
 from seedbed_server.projections.nearness import RELEVANT, VALUE, stating
 from seedbed_server.recall.asker import asker
 
+log = logging.getLogger(__name__)
+
 FACTS = 20
 """Facts whose sources are looked at, the best."""
+TERMS = 16
+"""Terms of the longest query that is held against facts: no fact answers more, and each costs time."""
+CHARACTERS = 2000
+"""Of a query that are looked at for names."""
 PATIENCE = 2.0
-"""Seconds that a search waits for a graph: 10,000 facts load in 1.3. The loading goes on for the next search."""
-
-_WHOLE = VALUE + RELEVANT  # of a fact about whom was asked, which holds every word asked for, and of which there is one
+"""Seconds that a search waits for a graph: 10,000 facts load in 1.3. The loading goes on for the searches after it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,33 +42,68 @@ class Stated:
     answers: bool
 
 
-class FactSources:
-    """Looks facts up in the graphs of memories."""
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What facts say, the best first; not ``complete`` where they could not be had, or messages are not read yet."""
 
-    def __init__(self, graphs: Graphs, log: Log) -> None:
+    stated: Sequence[Stated]
+    complete: bool
+
+
+NOTHING = Said((), complete=True)
+
+
+class FactSources:
+    """Looks facts up in the graphs of memories. For one event loop."""
+
+    def __init__(self, graphs: Graphs, messages: Log) -> None:
         self._graphs = graphs
-        self._log = log
+        self._messages = messages
+        self._late: set[int] = set()  # memories whose graphs are loading for longer than a search waits
 
     async def asked_for(
-        self, record: MemoryRecord, query: str, session: str, terms: Sequence[str], at: float | None
-    ) -> Sequence[Stated] | None:
-        """The facts that hold ``at`` a time (now, if none) around those whom a query names; None if not to be had.
+        self, record: MemoryRecord, query: str, terms: Sequence[str], *, asked_in: str, at: datetime | None
+    ) -> Said:
+        """What the facts say that hold ``at`` a time (now, if none) of those whom a query names.
 
-        The one who asks, in ``session``, is named by "I" and "my".
+        The one who asks, in the session ``asked_in``, is named by "I" and "my".
         """
-        asking = await asker(self._log, record.key, query, session, record.last_seq)
-        loading = asyncio.ensure_future(self._graphs.get(record.key, record.decided))
+        if len(terms) > TERMS:
+            return NOTHING
+        if record.key in self._late:
+            return Said((), complete=False)
+        query = query[:CHARACTERS]
+        asking = await asker(self._messages, record.key, query, asked_in, record.last_seq)
+        looking = asyncio.create_task(self._look(record, query, asking, terms, at))
+        await asyncio.wait([looking], timeout=PATIENCE)
+        if looking.done():
+            return looking.result()
+        self._late.add(record.key)
+        looking.add_done_callback(lambda _: self._late.discard(record.key))
+        return Said((), complete=False)
+
+    async def _look(
+        self, record: MemoryRecord, query: str, asking: str, terms: Sequence[str], at: datetime | None
+    ) -> Said:
         try:
-            async with asyncio.timeout(PATIENCE):
-                graph = await asyncio.shield(loading)
-        except (TimeoutError, PartUnavailableError):
-            loading.add_done_callback(asyncio.Future.exception)  # nobody else asks how it went
-            return None
-        oneself = graph.entities.by_form.get(canonical(asking))
-        named = {entity.id: None for entity in (*graph.entities.named_in(query), oneself) if entity}
-        return _stated(graph, [*named], terms, at)
+            graph = await self._graphs.get(record.key, record.decided)
+        except PartUnavailableError:
+            return Said((), complete=False)
+        except Exception as error:  # noqa: BLE001 - facts are an aid: without them the words and vectors still answer
+            log.error("facts cannot be looked up: %s", type(error).__name__)  # noqa: TRY400 - the text may be a user's
+            return Said((), complete=False)
+        # Read before anything is awaited: the graph may grow.
+        return _said(graph, query, asking, terms, at, current=graph.applied_seq >= record.last_seq)
 
 
-def _stated(graph: MemoryGraph, named: Sequence[str], terms: Sequence[str], at: float | None) -> list[Stated]:
-    found = stating(graph, named, FACTS, terms, at) if named else []
-    return [Stated(each.fact.seqs, min(1.0, each.score / _WHOLE), each.score >= _WHOLE) for each in found]
+def _said(
+    graph: MemoryGraph, query: str, asking: str, terms: Sequence[str], at: datetime | None, *, current: bool
+) -> Said:
+    """Nothing answers in a graph that is not ``current``: what was said last may have ended what seems to hold."""
+    oneself = graph.entities.by_form.get(canonical(asking))
+    named = {entity.id: None for entity in (*graph.entities.named_in(query), oneself) if entity}
+    found = stating(graph, [*named], FACTS, terms, None if at is None else at.timestamp()) if named else []
+    stated = [
+        Stated(each.fact.seqs, min(1.0, each.score / (VALUE + RELEVANT)), each.answers and current) for each in found
+    ]
+    return Said(stated, complete=current)

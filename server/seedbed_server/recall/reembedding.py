@@ -143,16 +143,17 @@ class Reembedding:
         that is no encoder, ReembedRunningError while it changes to another one,
         and ModelUnavailableError when files of it are missing.
         """
-        model = self._known(name)
-        if model is None:
-            raise ModelNotFoundError("model")
-        if model.role != ENCODER:
-            raise InvalidFieldError("model", "is no encoder")
+        model = self._chosen(name)
         # A caller who gives up leaves nothing half begun.
         return await asyncio.shield(asyncio.ensure_future(self._begin(model)))
 
     async def give_up(self, name: str) -> None:
-        """Give the change to a model up, if one is under way and not committed: all is as before it."""
+        """Give the change to a model up, if one is under way and not committed: all is as before it.
+
+        Raises ModelNotFoundError and InvalidFieldError as ``begin`` does, but for the model that it is changing to.
+        """
+        if name != self._wanted:
+            self._chosen(name)
         await asyncio.shield(asyncio.ensure_future(self._give_up(name)))
 
     async def parts(self) -> list[PartState]:
@@ -193,6 +194,15 @@ class Reembedding:
             removal = self._task = asyncio.create_task(self._removed(), name="reembed")
             log.info("the change of the model is given up")
         await asyncio.wait([removal])
+
+    def _chosen(self, name: str) -> Model:
+        """The encoder of this name; ModelNotFoundError, InvalidFieldError."""
+        model = self._known(name)
+        if model is None:
+            raise ModelNotFoundError("model")
+        if model.role != ENCODER:
+            raise InvalidFieldError("model", "is no encoder")
+        return model
 
     def _known(self, name: str) -> Model | None:
         return next((model for model in self.models if model.name == name), None)

@@ -12,7 +12,7 @@ import numpy as np
 from seedbed.messages import Message
 from seedbed_server.log import Log, MemoryRecord
 from seedbed_server.recall.exact import exact_terms
-from seedbed_server.recall.facts import FactSources, Stated
+from seedbed_server.recall.facts import NOTHING, FactSources, Said, Stated
 from seedbed_server.recall.floor import height, holds_enough, reached
 from seedbed_server.recall.fusion import ANSWER, DENSE, EXACT, GRAPH, LEXICAL, ROLE, SPEAKER, TIME, Scores, fuse
 from seedbed_server.recall.hot import HotMemory
@@ -32,8 +32,8 @@ class Search:
     """What to look for: at most ``k`` messages, of ``session`` if it is set, with a seq of at most ``upto_seq``.
 
     ``distinct`` leaves out those that say the same as one that is better, or as good and newer. Relative times of the
-    query count from ``asked_at``, or else from the newest message that the search may see.
-    ``asked_in`` is the session in which it is asked.
+    query count from ``asked_at``, or else from the newest message that the search may see. ``asked_in`` is the session
+    in which it is asked, ``as_known`` whether it is asked as of an earlier moment of the log.
     """
 
     query: str
@@ -43,6 +43,7 @@ class Search:
     distinct: bool = False
     asked_at: datetime | None = None
     asked_in: str = ""
+    as_known: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +122,9 @@ class Recall:
         lens = self.lens
         with lens.looking():
             lens.queries.begin(search.query)
-            stated = await self._stated(record, search, terms)
+            said = await self._said(record, search, terms)
             async with lens.hot.current(record) as (memory, _):  # the words, while the query is encoded
-                words = await undivided(partial(_match, memory, terms, search, stated or ()))
+                words = await undivided(partial(_match, memory, terms, search, said.stated))
             vector = await lens.queries.get(search.query)  # nobody waits for this memory meanwhile
             async with lens.hot.current(record) as (memory, complete):
                 scores = await undivided(partial(_score, memory, words, vector, search))
@@ -132,15 +133,14 @@ class Recall:
         if seqs and not (scores.related or blind):  # without cosines nobody can tell
             return Ranking((), applied_seq, below_floor=len(seqs), best_below_floor=float(scores.fused[0]))
         hits = await self._read(record, seqs, scores)
-        missing = {"dense": blind, "graph": stated is None}
+        missing = {"dense": blind, "graph": not said.complete}
         return Ranking(hits, applied_seq, tuple(leg for leg, is_missing in missing.items() if is_missing))
 
-    async def _stated(self, record: MemoryRecord, search: Search, terms: Sequence[str]) -> Sequence[Stated] | None:
-        """What facts say; nothing to a search that may not see all messages: what holds may rest on those."""
-        if self.facts is None or (search.upto_seq is not None and search.upto_seq < record.last_seq):
-            return ()
-        at = None if search.asked_at is None else search.asked_at.timestamp()
-        return await self.facts.asked_for(record, search.query, search.asked_in or search.session, terms, at)
+    async def _said(self, record: MemoryRecord, search: Search, terms: Sequence[str]) -> Said:
+        """What facts say; nothing of the past of the log, nor in one session: they rest on all that is there now."""
+        if self.facts is None or search.as_known or search.session:
+            return NOTHING
+        return await self.facts.asked_for(record, search.query, terms, asked_in=search.asked_in, at=search.asked_at)
 
     async def _read(self, record: MemoryRecord, seqs: list[int], scores: Scores) -> tuple[Found, ...]:
         """Re-read the hits from the log, as many as an answer may hold: text and liveness come from nowhere else."""

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import grpc
 
 from seedbed.v1 import knowledge_service_pb2 as pb
 from seedbed.v1 import message_pb2
 from seedbed.v1.knowledge_service_pb2_grpc import KnowledgeServiceServicer
-from seedbed_server.errors import EntityNotFoundError, InvalidFieldError
+from seedbed_server.errors import EntityNotFoundError, stored_already
 from seedbed_server.log import Log, MemoryRecord
 from seedbed_server.memories.correcting import Corrections
 from seedbed_server.memories.finding import Finding, known
+from seedbed_server.projections.entities import Entity
 from seedbed_server.projections.graph import MemoryGraph
 from seedbed_server.projections.graphs import Graphs
 from seedbed_server.projections.knowledge import Knowledge
@@ -23,10 +24,12 @@ from seedbed_server.projections.triples import Fact
 from seedbed_server.rpc import checks
 from seedbed_server.rpc import knowledge_answers as answers
 from seedbed_server.rpc.guards import open_namespace
+from seedbed_server.rpc.listing import Key, Listing, from_token
+from seedbed_server.rpc.paging import PAGE_BYTES, within
+from seedbed_server.rpc.sources import sources
 from seedbed_server.rpc.statements import statements
 
 Context = grpc.aio.ServicerContext[Any, Any]
-T = TypeVar("T")
 
 _PAGE = 100
 _SHOWN = 100
@@ -54,10 +57,12 @@ class KnowledgeServicer(KnowledgeServiceServicer):
     graphs: Graphs
     finding: Finding
     corrections: Corrections
+    page_bytes: int = PAGE_BYTES
 
     async def ListEntities(self, request: pb.ListEntitiesRequest, context: Context) -> pb.ListEntitiesResponse:
-        """List entities, most mentioned first; the page token counts those already given."""
-        place = _place(request)
+        """List entities, most mentioned first."""
+        after = from_token(request.page_token, int, str, str)
+        size = checks.count(_given(request, "page_size"), "page_size", default=_PAGE)
         kind = checks.optional_identifier(request.type, "type")
         prefix = checks.optional_identifier(request.name_prefix, "name_prefix").casefold()
         record, graph, _ = await self._asked(request, None)
@@ -67,36 +72,35 @@ class KnowledgeServicer(KnowledgeServiceServicer):
             if (not kind or entity.type == kind)
             and any(name.casefold().startswith(prefix) for name in (entity.name, *entity.aliases))
         ]
-        found.sort(key=lambda entity: (-entity.mention_count, entity.name, entity.id))
-        alive = await self._alive(record, {seq for entity in found for seq in entity.seqs})
-        page, token = _page([e for e in found if alive.keys() & e.seqs], place)
-        return pb.ListEntitiesResponse(
-            entities=[answers.entity(graph, entity) for entity in page],
-            next_page_token=token,
-            applied_seq=graph.applied_seq,
-        )
+        applied = graph.applied_seq
+        listing = Listing(_itself, _entity_place, lambda entity, _: answers.entity(graph, entity))
+        entities, token = await listing.page(self.log, record.key, found, after, size, self.page_bytes)
+        return pb.ListEntitiesResponse(entities=entities, next_page_token=token, applied_seq=applied)
 
     async def GetEntity(self, request: pb.GetEntityRequest, context: Context) -> pb.GetEntityResponse:
         """Return an entity with its newest mentions and its facts."""
         wanted = checks.identifier(request.entity_id, "entity_id")
         asked = await self._asked(request, None, wanted)
         entity = known(asked.graph, wanted)
-        alive = await self._alive(asked.record, entity.seqs)
-        if not alive:
-            raise EntityNotFoundError
+        found = pb.GetEntityResponse(entity=answers.entity(asked.graph, entity))
         facts, _ = asked.graph.explore([entity.id], hops=1, limit=_SHOWN, at=asked.at)
-        found = pb.GetEntityResponse(
-            entity=answers.entity(asked.graph, entity), triples=await self._triples(asked, _held(asked, facts))
-        )
+        held = _held(asked, facts)
+        if not await sources(self.log, asked.record.key, [entity]):
+            raise EntityNotFoundError
         names = asked.graph.identity.members(entity.id)
-        for row in await self.knowledge.mentions_of(asked.record.key, names, _SHOWN):
+        rows = await self.knowledge.mentions_of(asked.record.key, names, _SHOWN)
+        alive = await self.log.alive(asked.record.key, sorted({row.seq for row in rows}))
+        for row in rows:
             if row.seq in alive:
                 found.mentions.add(message_id=alive[row.seq], start=row.start, end=row.end, text=row.text)
+        triples = await self._triples(asked, held)
+        found.triples.extend(within(triples, self.page_bytes - found.ByteSize()))
         return found
 
     async def ListTriples(self, request: pb.ListTriplesRequest, context: Context) -> pb.ListTriplesResponse:
         """List facts, newest first; those that have ended or were retracted only when asked for."""
-        place = _place(request)
+        after = from_token(request.page_token, float, str, float)
+        size = checks.count(_given(request, "page_size"), "page_size", default=_PAGE)
         end = checks.optional_identifier(request.entity_id, "entity_id")
         predicate = checks.optional_identifier(request.predicate, "predicate")
         asked = await self._asked(request, request.as_of, *([end] if end else ()))
@@ -111,11 +115,10 @@ class KnowledgeServicer(KnowledgeServiceServicer):
             listed = [(f, s) for f in facts for s in f.spells if until is None or s.valid_from <= until]
         else:
             listed = _held(asked, facts)
-        listed.sort(key=lambda one: (-one[0].last_said, one[0].id, -one[1].valid_from))
-        page, token = _page(listed, place)
-        return pb.ListTriplesResponse(
-            triples=await self._triples(asked, page), next_page_token=token, applied_seq=asked.graph.applied_seq
-        )
+        applied = asked.graph.applied_seq
+        listing = Listing(_fact, _fact_place, lambda held, ids: answers.triple(asked.graph, *held, ids))
+        triples, token = await listing.page(self.log, asked.record.key, listed, after, size, self.page_bytes)
+        return pb.ListTriplesResponse(triples=triples, next_page_token=token, applied_seq=applied)
 
     async def Explore(self, request: pb.ExploreRequest, context: Context) -> pb.ExploreResponse:
         """Return the facts around entities, nearest first, and the entities at their ends."""
@@ -124,17 +127,12 @@ class KnowledgeServicer(KnowledgeServiceServicer):
         hops = checks.count(_given(request, "hops"), "hops", default=1, most=_MOST_HOPS)
         limit = checks.count(_given(request, "limit"), "limit", default=_PAGE)
         asked = await self._asked(request, request.as_of, *wanted)
-        graph = asked.graph
-        starts = [known(graph, one).id for one in wanted]
-        facts, cut = graph.explore(starts, hops=hops, predicates=tuple(predicates), limit=limit, at=asked.at)
-        ends = dict.fromkeys([*starts, *(end for fact in facts for end in (fact.subject_id, fact.object_id))])
-        entities = [answers.entity(graph, graph.entities.by_id[end]) for end in ends]
-        return pb.ExploreResponse(
-            entities=entities,
-            triples=await self._triples(asked, _held(asked, facts)),
-            truncated=cut,
-            applied_seq=graph.applied_seq,
-        )
+        starts = [known(asked.graph, one).id for one in wanted]
+        facts, cut = asked.graph.explore(starts, hops=hops, predicates=tuple(predicates), limit=limit, at=asked.at)
+        found = pb.ExploreResponse(truncated=cut, applied_seq=asked.graph.applied_seq)
+        triples = await self._triples(asked, _held(asked, facts))
+        found.truncated |= not answers.fill(found, asked.graph, starts, triples, self.page_bytes)
+        return found
 
     async def FindPaths(self, request: pb.FindPathsRequest, context: Context) -> pb.FindPathsResponse:
         """Return chains of facts between two entities, shortest first."""
@@ -147,9 +145,8 @@ class KnowledgeServicer(KnowledgeServiceServicer):
             asked.record.key, asked.graph, start, end, max_hops=hops, limit=limit, at=asked.at
         )
         found = [(path, await self._triples(asked, _held(asked, path))) for path in paths]
-        return pb.FindPathsResponse(
-            paths=[pb.Path(triples=triples) for path, triples in found if len(path) == len(triples)]
-        )
+        whole = (pb.Path(triples=triples) for path, triples in found if len(path) == len(triples))
+        return pb.FindPathsResponse(paths=within(whole, self.page_bytes))
 
     async def MergeEntities(self, request: pb.MergeEntitiesRequest, context: Context) -> pb.MergeEntitiesResponse:
         """Declare two entities to be one, or say what that would change."""
@@ -173,16 +170,14 @@ class KnowledgeServicer(KnowledgeServiceServicer):
         request_id = checks.optional_identifier(request.request_id, "request_id")
         given = statements(request.triples)
         record, graph, facts = await self.corrections.state(*_address(request), given, request_id)
-        ids = await self._alive(record, {seq for found in facts if found is not None for seq in found[0].seqs})
+        with stored_already():
+            ids = await sources(self.log, record.key, [found[0] for found in facts if found is not None])
         # A repeated call may name what was forgotten since: its place in the order stays, without an id.
-        return pb.AddTriplesResponse(
-            triples=[
-                answers.triple(graph, *found, ids)
-                if found is not None and not ids.keys().isdisjoint(found[0].seqs)
-                else pb.Triple()
-                for found in facts
-            ]
-        )
+        whole = [
+            answers.triple(graph, *found, ids[found[0].id]) if found is not None and found[0].id in ids else pb.Triple()
+            for found in facts
+        ]
+        return pb.AddTriplesResponse(triples=answers.fitting(whole, self.page_bytes))
 
     async def RetractTriples(self, request: pb.RetractTriplesRequest, context: Context) -> pb.RetractTriplesResponse:
         """Declare facts to be no longer believed."""
@@ -201,17 +196,10 @@ class KnowledgeServicer(KnowledgeServiceServicer):
         graph = await self.finding.graph(record, holds, known_at)
         return _Asked(record, graph, graph.present() if valid_at is None else valid_at.timestamp())
 
-    async def _alive(self, record: MemoryRecord, seqs: Collection[int]) -> dict[int, str]:
-        return await self.log.alive(record.key, sorted(seqs))
-
     async def _triples(self, asked: _Asked, found: Sequence[tuple[Fact, Spell]]) -> list[pb.Triple]:
         """The facts that some message in the log still supports."""
-        ids = await self._alive(asked.record, {seq for fact, _ in found for seq in fact.seqs})
-        return [
-            answers.triple(asked.graph, fact, spell, ids)
-            for fact, spell in found
-            if any(seq in ids for seq in fact.seqs)
-        ]
+        ids = await sources(self.log, asked.record.key, [fact for fact, _ in found])
+        return [answers.triple(asked.graph, fact, spell, ids[fact.id]) for fact, spell in found if fact.id in ids]
 
 
 def _held(asked: _Asked, facts: Sequence[Fact]) -> list[tuple[Fact, Spell]]:
@@ -225,20 +213,21 @@ def _address(request: Any) -> tuple[str, str]:
     return namespace, checks.identifier(request.memory, "memory")
 
 
-def _place(request: Any) -> tuple[int, int]:
-    """Where the page of a request begins in a sorted list, which is what its token says, and how long it may be."""
-    size = checks.count(_given(request, "page_size"), "page_size", default=_PAGE)
-    token = request.page_token or "0"
-    if not (token.isascii() and token.isdigit() and len(token) < 10):
-        raise InvalidFieldError("page_token", "is not one that this server gave")
-    return int(token), size
+def _entity_place(entity: Entity) -> Key:
+    return (-entity.mention_count, entity.name, entity.id)
 
 
-def _page(found: Sequence[T], place: tuple[int, int]) -> tuple[Sequence[T], str]:
-    """Cut a page out of a sorted list; returns the token of the next one too."""
-    start, size = place
-    more = str(start + size) if start + size < len(found) else ""
-    return found[start : start + size], more
+def _fact_place(held: tuple[Fact, Spell]) -> Key:
+    fact, spell = held
+    return (-fact.last_said, fact.id, -spell.valid_from)
+
+
+def _itself(entity: Entity) -> Entity:
+    return entity
+
+
+def _fact(held: tuple[Fact, Spell]) -> Fact:
+    return held[0]
 
 
 def _given(request: Any, field: str) -> int | None:

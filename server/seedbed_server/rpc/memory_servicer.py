@@ -14,7 +14,13 @@ from seedbed.messages import Message
 from seedbed.v1 import memory_service_pb2 as pb
 from seedbed.v1.memory_service_pb2_grpc import MemoryServiceServicer
 from seedbed.variants import Variant
-from seedbed_server.errors import InvalidFieldError, MemoryNotFoundError, SeedbedError, VariantNotRegisteredError
+from seedbed_server.errors import (
+    InvalidFieldError,
+    MemoryNotFoundError,
+    SeedbedError,
+    VariantNotRegisteredError,
+    stored_already,
+)
 from seedbed_server.log import Imported, Log, MemoryRecord, NewMemory
 from seedbed_server.memories import Ask, Forgetting, Seeder
 from seedbed_server.recall import Recall, Search
@@ -84,7 +90,8 @@ class MemoryServicer(MemoryServiceServicer):
         """Delete a memory; what is derived from it follows at once."""
         namespace, name = _address(request)
         deleted = await self.log.delete(namespace, name)
-        await self.recall_log.follow()
+        with stored_already():
+            await self.recall_log.follow()
         return pb.DeleteMemoryResponse(messages_deleted=deleted)
 
     async def Write(self, request: pb.WriteRequest, context: Context) -> pb.WriteResponse:
@@ -150,7 +157,7 @@ class MemoryServicer(MemoryServiceServicer):
         )
         record = await self._record(request)
         if known_at is not None:
-            search = replace(search, upto_seq=await self.log.seq_at(record.key, known_at))
+            search = replace(search, upto_seq=await self.log.seq_at(record.key, known_at), as_known=True)
         ranking = await self.recall.search(record, search)
         found = answers.ranking(ranking, explain=request.explain)
         del found.hits[len(within(found.hits, self.page_bytes)) :]
@@ -179,18 +186,20 @@ class MemoryServicer(MemoryServiceServicer):
         """Store a stream of messages, one element of the stream at a time."""
         first: pb.ImportMessagesRequest | None = None
         total = pb.ImportMessagesResponse()
+        stored = False
         try:
             # Also what the iterator raises: an element that cannot be read.
             async for request in request_iterator:
                 first = first or request
                 done = await self._import(first, request)
+                stored |= done.created or done.imported + done.decisions_imported > 0
                 total.imported += done.imported
                 total.skipped += done.skipped
                 total.last_seq = done.last_seq
                 total.decisions_imported += done.decisions_imported
                 total.decisions_skipped += done.decisions_skipped
         except SeedbedError as error:
-            error.after_storing = total.imported + total.decisions_imported > 0
+            error.after_storing = stored
             raise
         if first is None:
             raise InvalidFieldError("messages", "is empty")
@@ -216,9 +225,7 @@ class MemoryServicer(MemoryServiceServicer):
         """Store one element of the stream in the memory that the first one names."""
         namespace, name = _address(first)
         made = decisions.from_protos(given.decisions)
-        batch = (
-            [_in_session(message) for message in checks.messages(given.messages)] if given.messages or not made else []
-        )
+        batch = [_in_session(message) for message in checks.messages(given.messages)] if given.messages else []
         async with self._creating(first) as new:
             return await self.log.import_messages(namespace, name, batch, made, create=new)
 

@@ -28,6 +28,8 @@ class Entity(google.protobuf.message.Message):
     FIRST_SEEN_FIELD_NUMBER: builtins.int
     LAST_SEEN_FIELD_NUMBER: builtins.int
     MERGES_FIELD_NUMBER: builtins.int
+    ALIAS_COUNT_FIELD_NUMBER: builtins.int
+    MERGE_COUNT_FIELD_NUMBER: builtins.int
     id: builtins.str
     """Its id: stable across rebuilds of the derived stores."""
     name: builtins.str
@@ -38,9 +40,13 @@ class Entity(google.protobuf.message.Message):
     """
     mention_count: builtins.int
     """How often it is mentioned."""
+    alias_count: builtins.int
+    """How many other names it goes by."""
+    merge_count: builtins.int
+    """How many merges made other names its aliases."""
     @property
     def aliases(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
-        """Other names it goes by."""
+        """Other names it goes by, in order of code points: the first 100."""
 
     @property
     def first_seen(self) -> google.protobuf.timestamp_pb2.Timestamp:
@@ -52,7 +58,9 @@ class Entity(google.protobuf.message.Message):
 
     @property
     def merges(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___EntityMerge]:
-        """The merges that made other names its aliases."""
+        """The merges that made other names its aliases, those of users first: the
+        first 100.
+        """
 
     def __init__(
         self,
@@ -65,9 +73,11 @@ class Entity(google.protobuf.message.Message):
         first_seen: google.protobuf.timestamp_pb2.Timestamp | None = ...,
         last_seen: google.protobuf.timestamp_pb2.Timestamp | None = ...,
         merges: collections.abc.Iterable[global___EntityMerge] | None = ...,
+        alias_count: builtins.int = ...,
+        merge_count: builtins.int = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["first_seen", b"first_seen", "last_seen", b"last_seen"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["aliases", b"aliases", "first_seen", b"first_seen", "id", b"id", "last_seen", b"last_seen", "mention_count", b"mention_count", "merges", b"merges", "name", b"name", "type", b"type"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["alias_count", b"alias_count", "aliases", b"aliases", "first_seen", b"first_seen", "id", b"id", "last_seen", b"last_seen", "mention_count", b"mention_count", "merge_count", b"merge_count", "merges", b"merges", "name", b"name", "type", b"type"]) -> None: ...
 
 global___Entity = Entity
 
@@ -156,6 +166,7 @@ class Triple(google.protobuf.message.Message):
     KNOWN_FROM_FIELD_NUMBER: builtins.int
     KNOWN_TO_FIELD_NUMBER: builtins.int
     SOURCE_IDS_FIELD_NUMBER: builtins.int
+    SOURCE_COUNT_FIELD_NUMBER: builtins.int
     id: builtins.str
     """Its id: stable across rebuilds of the derived stores. It follows from the
     words that the fact was first said in. Where merges make several facts one,
@@ -178,6 +189,8 @@ class Triple(google.protobuf.message.Message):
     """"asserted", "planned", "possible"."""
     surface: builtins.str
     """The words it was read from."""
+    source_count: builtins.int
+    """How many messages it stands on."""
     @property
     def valid_from(self) -> google.protobuf.timestamp_pb2.Timestamp:
         """Since when it holds in the world, if known."""
@@ -198,7 +211,7 @@ class Triple(google.protobuf.message.Message):
 
     @property
     def source_ids(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
-        """Ids of the messages that it stands on."""
+        """Ids of the messages that it stands on, oldest first: the newest 16."""
 
     def __init__(
         self,
@@ -217,9 +230,10 @@ class Triple(google.protobuf.message.Message):
         known_from: google.protobuf.timestamp_pb2.Timestamp | None = ...,
         known_to: google.protobuf.timestamp_pb2.Timestamp | None = ...,
         source_ids: collections.abc.Iterable[builtins.str] | None = ...,
+        source_count: builtins.int = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["known_from", b"known_from", "known_to", b"known_to", "valid_from", b"valid_from", "valid_to", b"valid_to"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["id", b"id", "known_from", b"known_from", "known_to", b"known_to", "modality", b"modality", "negated", b"negated", "object", b"object", "object_id", b"object_id", "predicate", b"predicate", "source_ids", b"source_ids", "subject", b"subject", "subject_id", b"subject_id", "surface", b"surface", "valid_from", b"valid_from", "valid_to", b"valid_to"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["id", b"id", "known_from", b"known_from", "known_to", b"known_to", "modality", b"modality", "negated", b"negated", "object", b"object", "object_id", b"object_id", "predicate", b"predicate", "source_count", b"source_count", "source_ids", b"source_ids", "subject", b"subject", "subject_id", b"subject_id", "surface", b"surface", "valid_from", b"valid_from", "valid_to", b"valid_to"]) -> None: ...
 
 global___Triple = Triple
 
@@ -244,9 +258,13 @@ class ListEntitiesRequest(google.protobuf.message.Message):
     name_prefix: builtins.str
     """Only entities one of whose names starts with this, ignoring case."""
     page_size: builtins.int
-    """At most this many; default 100, also for 0; more than 1000 is 1000."""
+    """At most this many; default 100, also for 0; more than 1000 is 1000. Fewer
+    where they would not go into 3 MiB.
+    """
     page_token: builtins.str
-    """From the response before."""
+    """From the response before. An entity that stays what it is stands on one page
+    of those that follow from each other, whatever is added or erased meanwhile.
+    """
     def __init__(
         self,
         *,
@@ -336,7 +354,9 @@ class GetEntityResponse(google.protobuf.message.Message):
 
     @property
     def triples(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Triple]:
-        """The facts it is subject or object of, at most 100."""
+        """The facts it is subject or object of, at most 100, and no more than go into
+        3 MiB.
+        """
 
     def __init__(
         self,
@@ -488,9 +508,13 @@ class ListTriplesRequest(google.protobuf.message.Message):
     include_superseded: builtins.bool
     """Also facts that no longer hold."""
     page_size: builtins.int
-    """At most this many; default 100, also for 0; more than 1000 is 1000."""
+    """At most this many; default 100, also for 0; more than 1000 is 1000. Fewer
+    where they would not go into 3 MiB.
+    """
     page_token: builtins.str
-    """From the response before."""
+    """From the response before. A fact that stays what it is stands on one page of
+    those that follow from each other, whatever is added or erased meanwhile.
+    """
     @property
     def as_of(self) -> seedbed.v1.message_pb2.AsOf:
         """Answer as of these times."""
@@ -634,7 +658,10 @@ class AddTriplesResponse(google.protobuf.message.Message):
     TRIPLES_FIELD_NUMBER: builtins.int
     @property
     def triples(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Triple]:
-        """The facts as stored, in the order of the request."""
+        """The facts as stored, in the order of the request. Where they would not go
+        into 3 MiB they come without surface and with the newest source alone, or, if
+        that is not enough, with their ids alone.
+        """
 
     def __init__(
         self,
@@ -757,7 +784,7 @@ class ExploreResponse(google.protobuf.message.Message):
     TRUNCATED_FIELD_NUMBER: builtins.int
     APPLIED_SEQ_FIELD_NUMBER: builtins.int
     truncated: builtins.bool
-    """The limit cut the subgraph short."""
+    """The limit, or the 3 MiB that one answer may have, cut the subgraph short."""
     applied_seq: builtins.int
     """The derived stores had applied the log up to this seq."""
     @property
@@ -858,7 +885,7 @@ class FindPathsResponse(google.protobuf.message.Message):
     PATHS_FIELD_NUMBER: builtins.int
     @property
     def paths(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Path]:
-        """The paths, shortest first."""
+        """The paths, shortest first; no more than go into 3 MiB."""
 
     def __init__(
         self,

@@ -375,7 +375,10 @@ class WriteRequest(google.protobuf.message.Message):
     """The session that the messages belong to; empty is "default"."""
     request_id: builtins.str
     """Makes the write idempotent: the same id with the same payload answers as
-    the first time, with another payload ALREADY_EXISTS. Up to 256 bytes.
+    the first time, with another payload ALREADY_EXISTS. Up to 256 bytes. It is
+    kept until the memory is deleted. Of what was erased nothing is kept that a
+    payload could be compared with: then any payload of as many messages answers
+    as the first time. It stores nothing, ever.
     """
     system: builtins.str
     """The pin of a memory that this write creates; ignored if it exists."""
@@ -911,8 +914,8 @@ class LegScore(google.protobuf.message.Message):
     CONTRIBUTION_FIELD_NUMBER: builtins.int
     RANK_FIELD_NUMBER: builtins.int
     leg: builtins.str
-    """The leg: "dense", "lexical", "exact", "time", "speaker", "role", and others
-    as they come.
+    """The leg: "dense", "lexical", "exact", "time", "graph", "answer", "speaker",
+    "role", and others as they come.
     """
     raw: builtins.float
     """The leg's own score: a cosine, a BM25 value."""
@@ -1284,7 +1287,7 @@ class ImportMessagesRequest(google.protobuf.message.Message):
     @property
     def messages(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[seedbed.v1.message_pb2.Message]:
         """Messages with their sessions, at most 1000; each element is stored whole
-        or not at all.
+        or not at all. An element without any makes the memory, if it is missing.
         """
 
     @property
