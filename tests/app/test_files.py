@@ -12,10 +12,12 @@ from typing import Any, cast
 import click.testing
 import grpc
 import pytest
+from rich.progress import Progress
 from typer.testing import CliRunner
 
 from seedbed import Client, Message
 from seedbed_server.app.commands import app
+from seedbed_server.app.evaluate import Options, evaluate
 from seedbed_server.app.files import FileError, writing
 from tests.client.scripted import Failure, Scripted, serving
 
@@ -101,6 +103,52 @@ def test_a_call_that_takes_too_long_is_no_matter_of_the_file(tmp_path: Path) -> 
     """Though its error is an OSError."""
     with pytest.raises(TimeoutError), writing(tmp_path / "out"):
         raise TimeoutError
+
+
+def test_an_error_of_the_block_is_no_matter_of_the_file(tmp_path: Path) -> None:
+    """Also where it is an OSError, and where lines are made while they are written."""
+
+    def lines() -> Iterator[str]:
+        yield "one"
+        raise ConnectionResetError
+
+    with pytest.raises(ConnectionResetError), writing(tmp_path / "out") as stream:
+        stream.writelines(lines())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_call_that_fails_is_not_told_as_rankings(tmp_path: Path) -> None:
+    """What the client raises comes out as it is."""
+
+    class Broken:
+        def __getattr__(self, name: str) -> Any:
+            raise PermissionError(name)
+
+    data = tmp_path / "data"
+    data.write_text('{"conversation": "c", "messages": [], "questions": [{"id": "q", "query": "Who?"}]}\n')
+    with Progress(disable=True) as progress, pytest.raises(PermissionError):
+        evaluate(cast("Client", Broken()), Options(data, tmp_path / "out", 5, 100), progress)
+
+
+def test_a_pipe_is_written_in_place() -> None:
+    """By a name that leads to no file, as /dev/stdout and a shell's >(command) do."""
+    reads, writes = os.pipe()
+    with writing(Path(f"/dev/fd/{writes}")) as stream:
+        stream.write("through")
+    os.close(writes)
+    assert os.read(reads, 100) == b"through"
+    os.close(reads)
+
+
+def test_a_file_is_on_the_disk_before_it_replaces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of it, and under its other name."""
+    seen: list[tuple[int, str]] = []
+    file = tmp_path / "out"
+    file.write_text(BEFORE)
+    monkeypatch.setattr(os, "fsync", lambda number: seen.append((os.fstat(number).st_size, file.read_text())))
+    with writing(file) as stream:
+        stream.write("after")
+    assert (seen, file.read_text()) == ([(5, BEFORE)], "after")
 
 
 def test_a_file_without_permission_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

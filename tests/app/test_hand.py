@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from seedbed import Message, Statement, Window
 from seedbed_server.app.commands import app
-from seedbed_server.app.demo import MEMORY, conversation
+from seedbed_server.app.demo import MEMORY, SYSTEM, conversation
 from tests.serving import Serving
 
 Run = Callable[..., str]
@@ -130,9 +130,18 @@ def test_a_variant_that_is_none_is_told(run: Run, memory: str) -> None:
     assert f"--variant is none of {', '.join(NINE)}" in said
 
 
+@pytest.mark.parametrize("system", ["", "You are kind."])
+def test_the_demonstration_replaces_no_memory_of_somebody(run: Run, served: Serving, system: str) -> None:
+    """It is told apart by its system prompt; nothing of it is touched."""
+    served.client.memory(MEMORY, system=system).write([Message.user("Precious.")])
+    assert f'The memory "{MEMORY}" was not made by a demonstration' in run("demo", code=2)
+    assert [message.text for message in served.client.memory(MEMORY).messages()] == ["Precious."]
+    served.client.delete_memory(MEMORY)
+
+
 def test_the_demonstration_stays_until_the_next(run: Run, ready: Serving) -> None:
     """An earlier one is replaced; at its end it says how to ask it."""
-    ready.client.memory(MEMORY).write([Message.user("Of an earlier run.")])
+    ready.client.memory(MEMORY, system=SYSTEM).write([Message.user("Of an earlier run.")])
     told = run("demo")
     assert f'It stays in the memory "{MEMORY}"' in told
     assert f"seedbed facts {MEMORY}" in told

@@ -115,6 +115,28 @@ TYPES = {
     "Nadia and I split up in March": "Nadia/person",
     "CTO Maria told me to work harder": "Maria/person",
     "I have an interview at Stripe and Adyen": "Adyen/organisation",
+    "I use Spotify every day": "Spotify/product",
+    "I drive my old Skoda to work": "Skoda/product",
+    "I bought a Skoda": "Skoda/product",
+    "I joined Stripe as an engineer": "Stripe/organisation",
+    "I joined Adyen": "Adyen/organisation",
+    "Bosch hired Tom": "Bosch/organisation",
+    "I was hired by Anna Inc.": "Anna Inc./organisation",
+}
+
+# What is done with things and by companies is done with and by people too.
+PERSONS = {
+    "I drove Anna to the airport": "Anna",
+    "I drove my brother Tom to work": "Tom",
+    "I use Maria as my accountant": "Maria",
+    "We have a Max in our class": "Max",
+    "I own Bella, a mare": "Bella",
+    "I joined Anna for dinner": "Anna",
+    "We joined Paul in Rome": "Paul",
+    "Tom hired a new gardener": "Tom",
+    "Anna hired me": "Anna",
+    "I was hired by Anna to paint her fence": "Anna",
+    "I played Daniel at chess": "Daniel",
 }
 
 
@@ -137,6 +159,20 @@ def test_claims_and_times(read: Read, text: str) -> None:
 def test_types_that_a_sentence_tells(read: Read, text: str) -> None:
     """The name is found whole, and typed by what the sentence says of it."""
     assert TYPES[text] in [f"{span.text}/{span.type}" for span in read(text, time=NOW).entities]
+
+
+@pytest.mark.parametrize("text", PERSONS)
+def test_a_weak_verb_makes_nobody_a_thing(read: Read, text: str) -> None:
+    """A name that reads as somebody's stays so, in the text and in what it claims; and nobody works at a person."""
+    found = read(text, time=NOW)
+    assert f"{PERSONS[text]}/person" in [f"{span.text}/{span.type}" for span in found.entities]
+    ends = [
+        (end, kind)
+        for claim in found.claims
+        for end, kind in ((claim.subject, claim.subject_type), (claim.object, claim.object_type))
+    ]
+    assert {kind for end, kind in ends if end == PERSONS[text]} == {"person"}
+    assert not [claim for claim in found.claims if claim.predicate == "work at"]
 
 
 def test_ends_of_claims_have_the_types_that_claims_teach(read: Read) -> None:

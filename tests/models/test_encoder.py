@@ -46,6 +46,28 @@ async def test_equal_to_the_library_called_directly(encoder: Encoder, models_dir
     assert (np.concatenate(passages) * direct).sum(axis=1).min() > 1 - 1e-6
 
 
+@pytest.mark.slow  # a second process imports the library
+async def test_only_one_module_imports_the_stand_in_of_scikit_learn(encoder: Encoder, models_dir: Path) -> None:
+    """It defines a distance that no encoding needs; any other that came to import it could compute with nothing."""
+    script = (
+        "import builtins, json, sys\n"
+        "from seedbed_server.models.encoder_child import create\n"
+        "importing, importers = builtins.__import__, set()\n"
+        "def watch(name, globals=None, locals=None, fromlist=(), level=0):\n"
+        "    if name.partition('.')[0] == 'sklearn':\n"
+        "        importers.add(globals['__name__'])\n"
+        "    return importing(name, globals, locals, fromlist, level)\n"
+        "builtins.__import__ = watch\n"
+        "worker = create({'models_dir': sys.argv[1], 'model': sys.argv[2], 'threads': 1})\n"
+        "list(worker.encode_queries(['Where does Maya live?']))\n"
+        "print(json.dumps(sorted(importers)))"
+    )
+    command = [sys.executable, "-c", script, str(models_dir), encoder.name]
+    process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
+    printed, _ = await process.communicate()
+    assert json.loads(printed) == ["sentence_transformers.util.similarity"]
+
+
 async def test_vectors_are_unit_float32_in_order(encoder: Encoder) -> None:
     """Shapes, types and length are as promised, and each vector belongs to its text."""
     queries = await encoder.encode_queries(TEXTS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -79,3 +79,48 @@ def test_what_is_not_the_librarys_is_not_used(models_dir: Path, monkeypatch: pyt
     got, wanted, kind = _vectors(models_dir)
     assert kind == "function"
     assert np.allclose(got, wanted, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+def test_a_model_that_cannot_be_halved_keeps_its_own_pass(dtype: str) -> None:
+    """Attention that reads its layers' weights itself, and matrices that FBGEMM does not pack: neither is an error."""
+    import torch
+    from torch import nn
+
+    from seedbed_server.models.forward import quickest
+
+    class Attending(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.words = nn.Embedding(1000, 32)
+            self.layer = nn.TransformerEncoderLayer(32, 4, 64, batch_first=True)
+
+        def forward(self, given: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+            mask = given["attention_mask"][..., None].to(self.words.weight.dtype)
+            rows = self.layer(self.words(given["input_ids"])) * mask
+            return {"sentence_embedding": rows.sum(1) / mask.sum(1)}
+
+    torch.manual_seed(0)
+    model: Any = Attending().eval().to(getattr(torch, dtype))
+    ids, mask = torch.arange(1, 11).reshape(2, 5), torch.ones(2, 5, dtype=torch.long)
+    with torch.inference_mode():
+        wanted = model({"input_ids": ids, "attention_mask": mask})["sentence_embedding"]
+        got = quickest(model)(ids, mask)
+    assert isinstance(model.layer.linear1, nn.Linear)
+    assert torch.allclose(got, wanted, atol=1e-2)
+
+
+def test_without_the_packed_matrices_it_is_recorded_once(models_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where that recording is of no use."""
+    import torch
+
+    recorded: list[object] = []
+
+    def trace(module: torch.nn.Module, *_: object, **__: object) -> object:
+        recorded.append(module)
+        raise AttributeError
+
+    monkeypatch.setattr(type(torch.backends.quantized), "supported_engines", ["qnnpack"], raising=False)
+    monkeypatch.setattr(torch.jit, "trace", trace)
+    _, _, kind = _vectors(models_dir)
+    assert (len(recorded), kind) == (1, "function")

@@ -49,7 +49,7 @@ def _activity(verb: Token, scene: Scene) -> str:
 def new_post(clause: Clause) -> Iterator[Said]:
     """The post that one is promoted to, where the parser took its first word for a verb: "promoted to head nurse"."""
     for child in clause.verb.children if clause.base == "be promoted" else ():
-        if child.dep_ != "xcomp" or child.nbor(-1).lower_ != "to":
+        if child.dep_ != "xcomp" or child.i == 0 or child.nbor(-1).lower_ != "to":
             continue
         last = next((noun for noun in child.rights if noun.dep_ == "dobj"), child)
         words = clause.scene.doc[child.i : last.right_edge.i + 1]

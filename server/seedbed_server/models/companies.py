@@ -5,7 +5,7 @@ Where one works is told by the sentence, whether or not a recogniser has heard o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from spacy.tokens import Doc, Token
 
@@ -13,7 +13,7 @@ from .labeller import Found
 from .vocabulary import NOT_NAMES, TIME_NOUNS, relation
 
 HIRING = {"hire", "hired", "hires", "hiring", "employs", "employed", "recruited", "poached", "headhunted"}
-"""What only a company does to somebody."""
+"""What a company does to somebody, and now and then a person."""
 
 EMPLOYED = {
     "work", "works", "worked", "working", "job", "intern", "interned", "interning", "internship", "interview",
@@ -31,8 +31,11 @@ _SAINTS = {"st", "st.", "saint"}
 _KIN_OF_FIRMS = {"co", "co.", "sons", "daughters", "company", "partners", "bros", "associates"}
 
 
-def companies(doc: Doc) -> Iterator[Found]:
-    """First and last token, and type, of what stands or is written as a company only is."""
+def companies(doc: Doc, persons: Collection[int]) -> Iterator[Found]:
+    """First and last token, and type, of what stands or is written as a company only is.
+
+    ``persons`` are the last tokens of names of persons: those may hire, too.
+    """
     for token in doc:
         if token.text == "&":
             yield from _joined(token)
@@ -42,7 +45,7 @@ def companies(doc: Doc) -> Iterator[Found]:
             yield _first(token), token.i, "organisation"
         elif token.lower_ in _SAINTS:
             yield from _named_after_saint(token)
-        elif _employs(token):
+        elif _employs(token) and not (token.i in persons and _hires(token)):
             for each in (token, *(other for other in token.conjuncts if _may_name(other))):
                 yield _first(each), each.i, "organisation"
 
@@ -85,6 +88,12 @@ def _employs(token: Token) -> bool:
     if governor.lower_ == "day" and any(child.lower_ in {"first", "last"} for child in governor.lefts):
         return True
     return bool(EMPLOYED & {governor.lower_, governor.head.lower_ if governor.dep_ == "prep" else ""})
+
+
+def _hires(token: Token) -> bool:
+    """Whether hiring is what tells a company: "STRIPE hired me", "hired by STRIPE"."""
+    verb = token.head if token.dep_ == "nsubj" else token.head.head
+    return verb.lower_ in HIRING and (token.dep_ == "nsubj" or token.head.lower_ == "by")
 
 
 def _may_name(token: Token) -> bool:

@@ -217,7 +217,8 @@ def _led_to(clause: Clause, word: str, node: Node) -> str:
         return ""  # "getting married in Kerala"
     if clause.lemma in _OWN_WORDS or (clause.lemma in NOT_CLAIMS - {"live", "stay"} and node.type == "other"):
         return ""
-    return canonical(f"{clause.base} {word}")
+    parsed = f"{clause.base} {word}"
+    return parsed if parsed == "be hired by" and node.type == "person" else canonical(parsed)  # nobody works at Anna
 
 
 def _chained(clause: Clause, noun: Token) -> Iterator[Said]:

@@ -18,7 +18,7 @@ from spacy.tokens import Span as Stretch
 
 from .companies import companies
 from .contract import Span
-from .kinds import kind_of
+from .kinds import is_disputed, kind_of
 from .labeller import Found
 from .lexicon import is_word
 from .relations import Relation
@@ -96,10 +96,11 @@ def find_names(
     surest wins: a known name, then a name that a relation gives, then a labelled
     one or a title, then the recogniser's, the longer first.
     """
+    persons = {last for first, last, kind in labelled if kind == "person" and not is_disputed(doc, first, last)}
     candidates = [
         *((0, name) for name in _known(doc, text, known)),
         *((1, name) for name in _related(doc, related)),
-        *((2, Name(*found)) for found in companies(doc)),
+        *((2, Name(*found)) for found in companies(doc, persons)),
         *((2, name) for name in _labelled(doc, labelled)),
         *((2, Name(*found)) for found in titled(doc, text)),
         *((3, name) for name in _recognised(doc)),

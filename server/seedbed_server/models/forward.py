@@ -34,11 +34,11 @@ def quickest(model: SentenceTransformer) -> Forward:
     probes = [_probe(shape) for shape in _COMPARED]
     with torch.inference_mode():
         wanted = [plain(*probe) for probe in probes]
-    linear = _halve(model)
-    halved = _recorded(plain, [getattr(parent, name) for parent, name, _ in linear])
+    layers = _linear(model)
+    halved = _halved(plain, layers) if layers else None
     if halved is not None and _alike(halved, probes, wanted):
         return halved
-    for parent, name, layer in linear:
+    for parent, name, layer in layers:
         setattr(parent, name, layer)
     single = _recorded(plain, [])
     return single if single is not None and _alike(single, probes, wanted) else plain
@@ -79,19 +79,27 @@ class _Recording(nn.Module):
         return self._plain(ids, mask)
 
 
-def _halve(model: nn.Module) -> list[tuple[nn.Module, str, nn.Linear]]:
-    """Replace every linear layer; what was where. Nothing where the processor has no FBGEMM, such as on ARM."""
+def _linear(model: nn.Module) -> list[tuple[nn.Module, str, nn.Linear]]:
+    """Every linear layer, and where it is. None where the processor has no FBGEMM, such as on ARM."""
     if "fbgemm" not in torch.backends.quantized.supported_engines:
         return []
-    linear = [
+    return [
         (parent, name, layer)
         for parent in model.modules()
         for name, layer in parent.named_children()
         if isinstance(layer, nn.Linear) and layer.bias is not None
     ]
-    for parent, name, layer in linear:
-        setattr(parent, name, _HalfLinear(layer))
-    return linear
+
+
+def _halved(plain: Forward, layers: Sequence[tuple[nn.Module, str, nn.Linear]]) -> Forward | None:
+    """``plain`` as TorchScript with its linear layers replaced, which the caller puts back; None if that fails."""
+    try:
+        halves = [_HalfLinear(layer) for _, _, layer in layers]
+    except Exception:  # noqa: BLE001  whatever a library makes of a layer, the plain pass still works
+        return None
+    for (parent, name, _), half in zip(layers, halves, strict=True):
+        setattr(parent, name, half)
+    return _recorded(plain, halves)
 
 
 def _recorded(plain: Forward, holds: Sequence[nn.Module]) -> Forward | None:
@@ -102,7 +110,7 @@ def _recorded(plain: Forward, holds: Sequence[nn.Module]) -> Forward | None:
         warnings.simplefilter("ignore")
         try:
             recorded: Forward = torch.jit.trace(_Recording(plain, holds), _probe(_RECORDED), check_trace=False)  # type: ignore[no-untyped-call]
-        except (RuntimeError, TypeError, ValueError):
+        except Exception:  # noqa: BLE001  any module may refuse in its own way; the plain pass still works
             return None
     return recorded
 
@@ -119,7 +127,7 @@ def _alike(forward: Forward, probes: Sequence[tuple[Tensor, Tensor]], wanted: Se
     with torch.inference_mode():
         try:
             got = [forward(*probe) for probe in probes]
-        except RuntimeError:
+        except Exception:  # noqa: BLE001  as above
             return False
     cosines = [torch.cosine_similarity(one, other) for one, other in zip(got, wanted, strict=True)]
     return bool(torch.cat(cosines).min() >= 1 - ALIKE)

@@ -23,14 +23,19 @@ _ORDERING = {"order", "orders", "ordered", "ordering"}
 _TRUSTING = {"believe", "believed", "believes", "trust", "trusts", "trusted", "confide", "confided", "interested"}
 _STARTING = {"start", "starts", "started", "starting"}
 _FEASTS = {"christmas", "easter", "ramadan", "diwali", "hanukkah", "eid", "thanksgiving", "halloween", "passover"}
-_THINGS = {
-    "drive", "drives", "drove", "driving", "bought", "buy", "buying", "sold", "sell", "selling", "own", "owns", "use",
-    "uses", "using", "used", "ride", "rides", "riding", "ordered", "wear", "install", "installed",
+_TRADED = {"bought", "buy", "buying", "sold", "sell", "selling", "ordered", "wear", "install", "installed"}
+_HANDLED = {
+    "drive", "drives", "drove", "driving", "own", "owns", "use", "uses", "using", "used", "ride", "rides", "riding",
 }  # fmt: skip
+"""What is done with things, and also with people: "I drove Anna to the airport", "I use Maria as my accountant"."""
+_HELD = {"have", "has", "got"}
+_GROUPS = {"class", "team", "family", "group", "school", "office", "course", "band", "choir", "club", "year"}
 _STUDIED = {
-    "learn", "learns", "learning", "learnt", "learned", "do", "does", "doing", "practise", "practice", "play", "plays",
-    "played", "playing", "code", "watch", "watching",
+    "learn", "learns", "learning", "learnt", "learned", "do", "does", "doing", "practise", "practice", "code",
 }  # fmt: skip
+_WATCHED = {"play", "plays", "played", "playing", "watch", "watching"}
+"""A game or a film, and also an opponent: "I played Daniel at chess"."""
+_JOINING = {"join", "joins", "joined", "joining"}
 _TRUSTED = {"bank", "banks", "banking", "signed", "insured"}
 _SUBSCRIBED = {"switch", "switched", "switching", "subscribe", "subscribed", "migrated", "upgraded", "logged"}
 _MARRYING = {"marry", "married", "marrying", "marries", "dating", "engaged"}
@@ -44,10 +49,11 @@ def kind_of(doc: Doc, first: int, last: int, kind: str) -> str:
     head = doc[last]
     preposition = head.head.lower_ if head.dep_ == "pobj" else ""
     verb = head.head.head if preposition else head.head
-    if kind in {"person", "location"} and (thing := _thing(head, verb, alone=first == last)):
+    somebody = kind == "person" and not is_disputed(doc, first, last)
+    if kind in {"person", "location"} and (thing := _thing(doc, first, head, verb, somebody=somebody)):
         return thing
     if kind == "person":
-        return _no_person(head, preposition, verb)
+        return _no_person(head, preposition, verb, somebody=somebody)
     if kind not in {"location", "organisation"}:
         return kind
     married = verb.lower_ in _MARRYING and (head.dep_ == "dobj" or preposition == "to")
@@ -61,16 +67,43 @@ def kind_of(doc: Doc, first: int, last: int, kind: str) -> str:
     return kind
 
 
-def _thing(head: Token, verb: Token, *, alone: bool) -> str:
-    """What is neither somebody nor a place, if its sentence says so: "a Nokia", "learn Kubernetes"; else empty."""
-    if head.lower_ in _FEASTS and alone:
+def is_disputed(doc: Doc, first: int, last: int) -> bool:
+    """Whether the recogniser takes the tokens ``first`` to ``last``, just these, for something else than a person."""
+    return any((ent.start, ent.end) == (first, last + 1) and ent.label_ != "PERSON" for ent in doc.ents)
+
+
+def _thing(doc: Doc, first: int, head: Token, verb: Token, *, somebody: bool) -> str:
+    """What is neither somebody nor a place, if its sentence says so: "a Nokia", "learn Kubernetes"; else empty.
+
+    What is also done with people tells nothing of ``somebody``, but with an article or an owner: "a Skoda".
+    """
+    if head.lower_ in _FEASTS and head.i == first:
         return "event"
-    acted_on = head.dep_ == "dobj"
+    if head.dep_ != "dobj":
+        return ""
     if any(child.lower_ in {"a", "an"} and child.dep_ == "det" for child in head.lefts):
-        return "product" if acted_on and verb.lower_ in _THINGS | {"have", "has", "got"} else ""
-    if acted_on and verb.lower_ in _THINGS:
+        held = verb.lower_ in _HELD and not _is_in_group(head, verb)
+        return "product" if held or verb.lower_ in _TRADED | _HANDLED else ""
+    if verb.lower_ in _TRADED or (verb.lower_ in _HANDLED and (not somebody or _is_determined(doc, first, head))):
         return "product"
-    return "other" if acted_on and verb.lower_ in _STUDIED else ""
+    return "other" if verb.lower_ in _STUDIED or (verb.lower_ in _WATCHED and not somebody) else ""
+
+
+def _is_determined(doc: Doc, first: int, head: Token) -> bool:
+    """Whether an article or an owner stands before a name, and no noun between: "my old SKODA", not "my son TOM"."""
+    before = (child for child in head.lefts if child.dep_ in {"det", "poss"} and child.i < first)
+    return any(all(word.tag_.startswith("JJ") for word in doc[child.i + 1 : first]) for child in before)
+
+
+def _is_in_group(name: Token, verb: Token) -> bool:
+    """Whether a name is one of several people: "we have a MAX in our class"."""
+    preps = [child for child in (*name.children, *verb.children) if child.dep_ == "prep" and child.i > name.i]
+    return any(noun.lower_ in _GROUPS for prep in preps for noun in prep.children if noun.dep_ == "pobj")
+
+
+def _takes_post(verb: Token) -> bool:
+    """Whether one joins "as an engineer": people are joined in no such way."""
+    return any(child.dep_ == "prep" and child.lower_ == "as" for child in verb.children)
 
 
 def _is_in_town(name: Token) -> bool:
@@ -92,7 +125,7 @@ def _is_calling(noun: Token) -> bool:
     return noun.dep_ == "attr" and noun.tag_ == "NN"
 
 
-def _no_person(head: Token, preposition: str, governor: Token) -> str:
+def _no_person(head: Token, preposition: str, governor: Token, *, somebody: bool) -> str:
     """What somebody is who stands where only places or companies do: "the bus to Lyon", "a designer at Tidepost"."""
     placed = preposition == "in" and governor.lower_ not in _TRUSTING
     leads = head.head.i > 0 and head.head.nbor(-1).lower_ in _LEADING  # whatever the parser ties "to" to
@@ -109,7 +142,8 @@ def _no_person(head: Token, preposition: str, governor: Token) -> str:
     serves = preposition == "at" and (governor.dep_ == "attr" or works or _is_in_town(head)) and not is_owner
     sells = preposition == "from" and (governor.lower_ in _ORDERING or governor.head.lower_ in _ORDERING)
     banks = preposition == "with" and governor.lower_ in _TRUSTED
-    return "organisation" if serves or sells or banks else "person"
+    joined = head.dep_ == "dobj" and governor.lower_ in _JOINING and (not somebody or _takes_post(governor))
+    return "organisation" if serves or sells or banks or joined else "person"
 
 
 def _is_far_end(name: Token) -> bool:

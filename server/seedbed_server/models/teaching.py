@@ -19,6 +19,8 @@ _OBJECTS = {
     "organisation": ("work at", "used to work at", "join", "be fired from", "intern at", "study at"),
     "product": ("drive", "use", "install", "ride", "wear", "download", "sell", "charge"),
 }  # fmt: skip
+_WEAK = {"join", "drive", "use", "ride", "charge"}
+"""What is done with people too: "I joined Anna for dinner". It teaches nothing of somebody."""
 _TAUGHT = {predicate: kind for kind, predicates in _OBJECTS.items() for predicate in predicates}
 _OF_PERSONS = {
     "work as", "work at", "used to work at", "marry", "be married to", "be engaged to", "be separated from", "date",
@@ -43,6 +45,8 @@ def taught(names: Names, claims: Sequence[Claim], persons: Iterable[str]) -> tup
             lessons.setdefault(claim.subject, "person")
         kind = _TAUGHT.get(claim.predicate)
         if kind is None or not _is_name(claim.object) or claim.object.casefold() in sure:
+            continue
+        if claim.object_type == "person" and claim.predicate in _WEAK:
             continue
         if claim.object_type in _TEACHABLE[kind]:
             lessons.setdefault(claim.object, kind)

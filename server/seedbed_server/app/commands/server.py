@@ -53,10 +53,17 @@ def demo(
     target: Target,
 ) -> None:
     """Replay a bundled conversation, and show the seed of each variant for a few questions."""
-    from seedbed_server.app.demo import run
+    from seedbed_server.app.demo import MEMORY, MemoryTakenError, run
 
-    with target.client() as client:
-        run(client, out)
+    try:
+        with target.client() as client:
+            run(client, out)
+    except MemoryTakenError:
+        fail(
+            USAGE,
+            f'The memory "{MEMORY}"',
+            " was not made by a demonstration, which would replace it. Delete it first, or name another --namespace.",
+        )
 
 
 @app.command()

@@ -58,6 +58,10 @@ QUESTIONS = (
 _LONGEST_SHOWN = 900
 
 
+class MemoryTakenError(Exception):
+    """The memory MEMORY was not made by a demonstration: it has not its system prompt."""
+
+
 def conversation() -> list[Message]:
     """Return the bundled conversation, oldest first."""
     lines = (files(__package__) / "conversation.jsonl").read_text(encoding="utf-8").splitlines()
@@ -74,8 +78,11 @@ def run(client: Client, console: Console, questions: tuple[str, ...] = QUESTIONS
     """Write the conversation to the memory MEMORY, and show what each variant makes of a few questions.
 
     A memory of an earlier run is replaced; this one stays, to be asked by hand.
+    Raises MemoryTakenError for a memory of that name that is somebody's own.
     """
     with suppress(MemoryNotFoundError):
+        if client.get_memory(MEMORY).system != SYSTEM:
+            raise MemoryTakenError
         client.delete_memory(MEMORY)
     _replay(client, console, questions)
     console.rule()
