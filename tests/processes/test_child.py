@@ -141,8 +141,9 @@ async def test_cancelled_call_is_dropped_and_confuses_nothing(start: Start) -> N
     running = asyncio.create_task(child.call("steps", {"word": "r", "count": 500, "pause": 0.01}, timeout=20))
     waiting = asyncio.create_task(child.call("note", {"word": "never"}, timeout=20))
     await asyncio.sleep(0.1)
+    waiting.cancel()  # first: when the one before it ends, it would begin
+    await asyncio.sleep(0)
     running.cancel()
-    waiting.cancel()
     replies = await asyncio.gather(*(child.call("echo", {"value": n}, timeout=5) for n in range(50)))
     assert replies == list(range(50))
     order = await child.call("note", {"word": "end"}, timeout=5)

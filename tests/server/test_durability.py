@@ -22,7 +22,7 @@ from tests.serving import PARTS, Serving, said, serving, undegraded, until
 # Each starts a server, or several, and waits for its models.
 pytestmark = pytest.mark.timeout(600)
 
-MEMORY = "demo"
+MEMORY = "survives"
 QUERIES = (
     "Where does Maya live now?",
     "What did Maya say about Elena?",
