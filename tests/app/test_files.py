@@ -15,26 +15,13 @@ import pytest
 from rich.progress import Progress
 from typer.testing import CliRunner
 
-from seedbed import Client, Message
+from seedbed import Client
 from seedbed_server.app.commands import app
 from seedbed_server.app.evaluate import Options, evaluate
 from seedbed_server.app.files import FileError, writing
-from tests.client.scripted import Failure, Scripted, serving
+from tests.client.scripted import Failure, Scripted
 
 BEFORE = "before\n"
-
-
-@pytest.fixture
-def script() -> Scripted:
-    return Scripted()
-
-
-@pytest.fixture
-def address(script: Scripted) -> Iterator[str]:
-    with serving(script) as address:
-        with Client(address) as client:
-            client.memory("maya").write([Message.user("I live in Oslo.")])
-        yield address
 
 
 @pytest.fixture(autouse=True)

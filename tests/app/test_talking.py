@@ -6,7 +6,6 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,20 +16,7 @@ from typer.testing import CliRunner
 
 from seedbed import Client, Message
 from seedbed_server.app.commands import app
-from tests.client.scripted import Failure, Scripted, serving
-
-
-@pytest.fixture
-def script() -> Scripted:
-    return Scripted()
-
-
-@pytest.fixture
-def address(script: Scripted) -> Iterator[str]:
-    with serving(script) as address:
-        with Client(address) as client:
-            client.create_memory("maya")
-        yield address
+from tests.client.scripted import Failure, Scripted
 
 
 def told(*arguments: str, code: int = 5) -> str:

@@ -14,12 +14,11 @@ import pytest
 from seedbed.messages import Message
 from seedbed_server.errors import PartUnavailableError
 from seedbed_server.models import llm as client
-from seedbed_server.models import llm_tagger as room
 from seedbed_server.models.breaker import FIRST, MOST, STRIKES, Breaker
 from seedbed_server.models.contract import Claim, Extraction, Turn
 from seedbed_server.models.llm import Llm
 from seedbed_server.models.llm_reading import READ_LIMIT
-from seedbed_server.models.llm_tagger import LlmTagger
+from seedbed_server.models.llm_tagger import PATIENCE, LlmTagger
 from seedbed_server.projections.contract import Backoff
 from seedbed_server.projections.derived import Derived
 from seedbed_server.projections.knowledge import Knowledge
@@ -67,11 +66,12 @@ class Clock:
 class Reading:
     """An `LlmTagger`, and what is around it."""
 
-    def __init__(self, url: str, seconds: float = 5.0, calls: int = 4) -> None:
+    def __init__(self, url: str, seconds: float = 5.0, calls: int = 4, patience: float = PATIENCE) -> None:
         self.local = LocalReader()
         self.clock = Clock()
+        self.breaker = Breaker(self.clock)
         llm = Llm(url, "small", api_key="sk-canary", timeout=seconds)
-        self.tagger = LlmTagger(llm, self.local, calls=calls, breaker=Breaker(self.clock))
+        self.tagger = LlmTagger(llm, self.local, calls=calls, patience=patience, breaker=self.breaker)
 
     async def objects(self, count: int = 1, turn: Turn = TURN) -> list[str]:
         found = await self.tagger.extract([turn] * count)
@@ -163,11 +163,9 @@ async def until(holds: Callable[[], bool]) -> None:
             await asyncio.sleep(0.01)
 
 
-async def test_a_dead_endpoint_is_left_alone(
-    endpoint: Endpoint, reading: Reading, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_dead_endpoint_is_left_alone(endpoint: Endpoint) -> None:
     """It costs one wait; then it is tried in the background, ever more seldom, and used again when it answers."""
-    monkeypatch.setattr(room, "PATIENCE", 0.3)
+    reading = Reading(endpoint.url, seconds=0.5, patience=0.3)
     endpoint.scripts = [hang]
     assert await reading.objects(40) == ["local"] * 40
     asked = len(endpoint.requests)
@@ -187,6 +185,7 @@ async def test_a_dead_endpoint_is_left_alone(
     assert await reading.objects() == ["local"]
     await until(lambda: reading.tagger.state == "ready")
     assert await reading.objects() == ["Porto"]
+    await reading.tagger.close()
 
 
 async def test_no_message_is_passed_while_the_local_tagger_is_down(
@@ -233,7 +232,7 @@ def test_a_batch_is_what_is_read_at_once() -> None:
     """By the endpoint in the time of one call, and by the local tagger while the endpoint is left alone."""
     reading = Reading("http://127.0.0.1:1", calls=3)
     assert reading.tagger.at_once == 3
-    breaker = reading.tagger._breaker
+    breaker = reading.breaker
     for _ in range(STRIKES):
         breaker.failed()
     assert reading.tagger.at_once == LocalReader.at_once

@@ -124,7 +124,7 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
 
         look = partial(_lens, settings, truth, projector, lexical)
         graphs = Graphs(knowledge, truth, lambda key: projector.applied(key)["entities"])
-        recall = Recall(truth, look(space), projector, FactSources(graphs, truth))
+        recall = Recall(truth, look(space), projector, FactSources(graphs))
         reembedding = Reembedding(
             truth,
             projector,

@@ -8,7 +8,6 @@ from seedbed_server.memories.view import View
 from seedbed_server.projections.entities import QUERY_WORDS, Entity
 from seedbed_server.projections.graph import MemoryGraph
 from seedbed_server.projections.names import canonical
-from seedbed_server.recall.asker import asker
 
 # Messages in which those who are spoken of are looked for, when the query names nobody.
 _LOOK_BACK = 4
@@ -17,8 +16,7 @@ _LOOK_BACK = 4
 async def asked_about(view: View, graph: MemoryGraph) -> list[Entity]:
     """Those whom the query names, and who asks where it says "I"; without either, who was spoken of and spoke last."""
     named = graph.entities.named_in(view.ask.query)
-    asking = await asker(view.log, view.key, view.ask.query, view.ask.session, view.upto_seq)
-    oneself = graph.entities.by_form.get(canonical(asking))
+    oneself = graph.entities.by_form.get(canonical(view.asked_by))
     if oneself is not None and oneself not in named:
         named.append(oneself)
     if named:

@@ -30,6 +30,7 @@ from seedbed_server.memories.recency import show_recency
 from seedbed_server.memories.summaries import SummaryPart
 from seedbed_server.memories.vector import VectorPart
 from seedbed_server.memories.view import MOST_BYTES, Answer, Ask, View, too_large
+from seedbed_server.recall import asker
 
 _RECENCY = (Buffer, Window, TokenBuffer)
 _ORIGINS: dict[type[Variant], str] = {
@@ -81,6 +82,8 @@ class Seeder:
         for at, part in enumerate(parts):
             if isinstance(part, _RECENCY):
                 answers[at] = await show_recency(view, part)
+        if len(answers) < len(parts):
+            view.asked_by = await asker(view.log, view.key, view.ask.query, view.ask.session, view.upto_seq)
         known = frozenset(message.id for answer in answers.values() for message in answer.shown.recent)
         rest = [at for at in range(len(parts)) if at not in answers]
         alone = not any(isinstance(part, KnowledgeGraph) for part in parts)

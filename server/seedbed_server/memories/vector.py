@@ -37,7 +37,7 @@ class VectorPart:
             upto_seq=view.upto_seq,
             distinct=True,
             asked_at=ask.valid_at,
-            asked_in=ask.session,
+            asked_by=view.asked_by,
             as_known=ask.known_at is not None,
         )
         ranking = await self.recall.search(view.record, search)

@@ -53,13 +53,17 @@ class _Read:
 
 @dataclass(slots=True)
 class View:
-    """What the parts of a seed read from. ``budget`` is that of the whole seed, in tokens."""
+    """What the parts of a seed read from. ``budget`` is that of the whole seed, in tokens.
+
+    ``asked_by`` is the user whom "I" means in the query; empty where it is in no first person, or nobody can tell.
+    """
 
     log: Log
     record: MemoryRecord
     ask: Ask
     upto_seq: int
     budget: int | None
+    asked_by: str = ""
     _read: _Read | None = field(default=None, init=False, repr=False)
 
     @property

@@ -16,10 +16,22 @@ reembedding   the change from one encoder to another
 parts      how the encoder and its vectors stand, and a change of them
 """
 
+from seedbed_server.recall.asker import asker
 from seedbed_server.recall.facts import FactSources
 from seedbed_server.recall.lens import Lens
 from seedbed_server.recall.memories import HotMemories
 from seedbed_server.recall.queries import QueryVectors
 from seedbed_server.recall.search import Found, Leg, Ranking, Recall, Search
 
-__all__ = ["FactSources", "Found", "HotMemories", "Leg", "Lens", "QueryVectors", "Ranking", "Recall", "Search"]
+__all__ = [
+    "FactSources",
+    "Found",
+    "HotMemories",
+    "Leg",
+    "Lens",
+    "QueryVectors",
+    "Ranking",
+    "Recall",
+    "Search",
+    "asker",
+]

@@ -14,12 +14,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from seedbed_server.errors import PartUnavailableError
-from seedbed_server.log import Log, MemoryRecord
+from seedbed_server.log import MemoryRecord
 from seedbed_server.projections.graph import MemoryGraph
 from seedbed_server.projections.graphs import Graphs
 from seedbed_server.projections.names import canonical
 from seedbed_server.projections.nearness import RELEVANT, VALUE, stating
-from seedbed_server.recall.asker import asker
 
 log = logging.getLogger(__name__)
 
@@ -56,25 +55,22 @@ NOTHING = Said((), complete=True)
 class FactSources:
     """Looks facts up in the graphs of memories. For one event loop."""
 
-    def __init__(self, graphs: Graphs, messages: Log) -> None:
+    def __init__(self, graphs: Graphs) -> None:
         self._graphs = graphs
-        self._messages = messages
         self._late: set[int] = set()  # memories whose graphs are loading for longer than a search waits
 
     async def asked_for(
-        self, record: MemoryRecord, query: str, terms: Sequence[str], *, asked_in: str, at: datetime | None
+        self, record: MemoryRecord, query: str, terms: Sequence[str], *, asked_by: str, at: datetime | None
     ) -> Said:
         """What the facts say that hold ``at`` a time (now, if none) of those whom a query names.
 
-        The one who asks, in the session ``asked_in``, is named by "I" and "my".
+        The one who asks in the first person, ``asked_by``, counts as named.
         """
         if len(terms) > TERMS:
             return NOTHING
         if record.key in self._late:
             return Said((), complete=False)
-        query = query[:CHARACTERS]
-        asking = await asker(self._messages, record.key, query, asked_in, record.last_seq)
-        looking = asyncio.create_task(self._look(record, query, asking, terms, at))
+        looking = asyncio.create_task(self._look(record, query[:CHARACTERS], asked_by, terms, at))
         await asyncio.wait([looking], timeout=PATIENCE)
         if looking.done():
             return looking.result()
@@ -83,24 +79,24 @@ class FactSources:
         return Said((), complete=False)
 
     async def _look(
-        self, record: MemoryRecord, query: str, asking: str, terms: Sequence[str], at: datetime | None
+        self, record: MemoryRecord, query: str, asked_by: str, terms: Sequence[str], at: datetime | None
     ) -> Said:
         try:
             graph = await self._graphs.get(record.key, record.decided)
+            # Read before anything is awaited: the graph may grow.
+            return _said(graph, query, asked_by, terms, at, current=graph.applied_seq >= record.last_seq)
         except PartUnavailableError:
             return Said((), complete=False)
         except Exception as error:  # noqa: BLE001 - facts are an aid: without them the words and vectors still answer
             log.error("facts cannot be looked up: %s", type(error).__name__)  # noqa: TRY400 - the text may be a user's
             return Said((), complete=False)
-        # Read before anything is awaited: the graph may grow.
-        return _said(graph, query, asking, terms, at, current=graph.applied_seq >= record.last_seq)
 
 
 def _said(
-    graph: MemoryGraph, query: str, asking: str, terms: Sequence[str], at: datetime | None, *, current: bool
+    graph: MemoryGraph, query: str, asked_by: str, terms: Sequence[str], at: datetime | None, *, current: bool
 ) -> Said:
     """Nothing answers in a graph that is not ``current``: what was said last may have ended what seems to hold."""
-    oneself = graph.entities.by_form.get(canonical(asking))
+    oneself = graph.entities.by_form.get(canonical(asked_by))
     named = {entity.id: None for entity in (*graph.entities.named_in(query), oneself) if entity}
     found = stating(graph, [*named], FACTS, terms, None if at is None else at.timestamp()) if named else []
     stated = [

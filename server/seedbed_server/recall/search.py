@@ -32,8 +32,8 @@ class Search:
     """What to look for: at most ``k`` messages, of ``session`` if it is set, with a seq of at most ``upto_seq``.
 
     ``distinct`` leaves out those that say the same as one that is better, or as good and newer. Relative times of the
-    query count from ``asked_at``, or else from the newest message that the search may see. ``asked_in`` is the session
-    in which it is asked, ``as_known`` whether it is asked as of an earlier moment of the log.
+    query count from ``asked_at``, or else from the newest message that the search may see. ``asked_by`` is the user
+    whom "I" means, ``as_known`` whether it is asked as of an earlier moment of the log.
     """
 
     query: str
@@ -42,7 +42,7 @@ class Search:
     upto_seq: int | None = None
     distinct: bool = False
     asked_at: datetime | None = None
-    asked_in: str = ""
+    asked_by: str = ""
     as_known: bool = False
 
 
@@ -140,7 +140,7 @@ class Recall:
         """What facts say; nothing of the past of the log, nor in one session: they rest on all that is there now."""
         if self.facts is None or search.as_known or search.session:
             return NOTHING
-        return await self.facts.asked_for(record, search.query, terms, asked_in=search.asked_in, at=search.asked_at)
+        return await self.facts.asked_for(record, search.query, terms, asked_by=search.asked_by, at=search.asked_at)
 
     async def _read(self, record: MemoryRecord, seqs: list[int], scores: Scores) -> tuple[Found, ...]:
         """Re-read the hits from the log, as many as an answer may hold: text and liveness come from nowhere else."""

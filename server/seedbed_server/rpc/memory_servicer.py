@@ -23,7 +23,7 @@ from seedbed_server.errors import (
 )
 from seedbed_server.log import Imported, Log, MemoryRecord, NewMemory
 from seedbed_server.memories import Ask, Forgetting, Seeder
-from seedbed_server.recall import Recall, Search
+from seedbed_server.recall import Recall, Search, asker
 from seedbed_server.recall_log import RecallLog
 from seedbed_server.rpc import answers, checks, decisions, recalls
 from seedbed_server.rpc.guards import current_request_id, open_namespace
@@ -156,6 +156,8 @@ class MemoryServicer(MemoryServiceServicer):
             asked_at=valid_at,
         )
         record = await self._record(request)
+        asked_by = await asker(self.log, record.key, search.query, search.session, record.last_seq)
+        search = replace(search, asked_by=asked_by)
         if known_at is not None:
             search = replace(search, upto_seq=await self.log.seq_at(record.key, known_at), as_known=True)
         ranking = await self.recall.search(record, search)
