@@ -2,15 +2,17 @@
 
 The vectors of messages are stand-ins (:mod:`benchmarks.stand_in_encoder`); all else is
 real, queries and processes too. Reading facts takes far longer than all the
-rest, and no recall needs them: while latencies are measured with the server
-idle, the tagger is held still, at both sizes alike. Beside each latency stands
-the processor time of all processes: that hardly changes on a busy machine.
+rest, and no recall needs them: the tagger rests while all is written, and is held
+still while latencies are measured with the server idle, at both sizes alike. Beside
+each latency stands the processor time of all processes: that hardly changes on a
+busy machine.
 """
 
 from __future__ import annotations
 
 import multiprocessing
 import random
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
@@ -39,6 +41,8 @@ _IN_USE = 30
 _FIRST = 61
 _AT_ONCE = 15
 """Calls while the tagger is held: the server's watchdog would replace it after a minute."""
+_REST, _WAKE = 30.0, 0.5
+"""Seconds that the tagger is held in turn while all is written, and seconds between for the watchdog."""
 _CHILDREN = {"encoder": "stand_in_encoder", "tagger": "tagger_child", "vectors": "chroma_worker"}
 _MIB = 2**20
 
@@ -101,7 +105,8 @@ def _measure(data: Path, messages: int, memories: int, hot_mb: int) -> _Found:
     settings = {"hot_memory_mb": hot_mb}
     with server(data, module="benchmarks.stand_in", settings=settings) as served, Client(served.address) as client:
         wait_ready(client)
-        per_second = _fill(client, messages, memories)
+        with _resting(served.child(_CHILDREN["tagger"])):
+            per_second = _fill(client, messages, memories)
     with server(data, module="benchmarks.stand_in", settings=settings) as served, Client(served.address) as client:
         start = _listening(served, client)
         wait_ready(client)
@@ -212,6 +217,26 @@ def _processor(served: Served) -> float:
     """Processor seconds of the server's processes so far."""
     times = [process.cpu_times() for process in (served.process, *served.process.children())]
     return float(sum(one.user + one.system for one in times))
+
+
+@contextmanager
+def _resting(process: psutil.Process) -> Iterator[None]:
+    """Hold a process nearly all the time."""
+    done = threading.Event()
+
+    def rest() -> None:
+        while not done.is_set():
+            with _still(process):
+                done.wait(_REST)
+            done.wait(_WAKE)
+
+    thread = threading.Thread(target=rest)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
 
 
 @contextmanager
