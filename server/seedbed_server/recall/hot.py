@@ -24,6 +24,7 @@ Matrix = npt.NDArray[np.float32]
 # From fewer on it did no good: docs/recall.md.
 LONG = 8
 _ROWS_AT_ONCE = 1024
+_LEAST = 1e-9  # a length that nothing is divided by less than: what has no vector has a cosine of 0
 # Names that say what speaks, not who; as terms, since that is how the names of speakers come here.
 _GENERIC = ("", "user", "assistant", "ai", "bot", "system", "human", "agent", "tool")
 GENERIC_NAMES = frozenset(tuple(analysis.terms(name)) for name in _GENERIC)
@@ -106,7 +107,7 @@ class HotMemory:
         self._times = Growing(np.float64)
         self._gists = Growing(np.int64)
         self._own = Growing(np.float32, dimensions)
-        self._context = Growing(np.float32, dimensions)
+        self._lengths = Growing(np.float32)  # of each row's sum with its neighbours, before it is made a unit
         self._chunks = Growing(np.float32, dimensions)
         self._chunk_rows = Growing(np.intp)
         self._everything: Layout | None = None
@@ -118,7 +119,7 @@ class HotMemory:
     def nbytes(self) -> int:
         """Roughly the bytes held."""
         by_row = (self._seqs, self._session_of, self._name_of, self._generic_assistant, self._times, self._gists)
-        vectors = (self._own, self._context, self._chunks, self._chunk_rows)
+        vectors = (self._own, self._lengths, self._chunks, self._chunk_rows)
         return self.postings.nbytes + sum(held.nbytes for held in (*by_row, *vectors))
 
     @property
@@ -138,12 +139,11 @@ class HotMemory:
         self._generic_assistant.extend([row.role == "assistant" and _is_generic(row.name) for row in rows])
         self._times.extend([np.nan if row.time is None else row.time for row in rows])
         self._gists.extend([row.gist for row in rows])
-        empty = np.zeros((len(rows), self._own.view.shape[1]), dtype=np.float32)
-        self._own.extend(empty)
-        self._context.extend(empty)
+        self._own.extend(np.zeros((len(rows), self._own.view.shape[1]), dtype=np.float32))
+        self._lengths.extend(np.zeros(len(rows), dtype=np.float32))
         if self.vectors_upto:
             new = np.arange(first, len(self))
-            self._context.view[new] = self._around(new, self.layout("", None))
+            self._lengths.view[new] = self._lengths_of(new, self.layout("", None))
         self.words_upto = max(self.words_upto, upto)
 
     def add_vectors(self, seqs: Sequence[int], chunks: Sequence[Matrix], upto: int) -> None:
@@ -165,7 +165,7 @@ class HotMemory:
             layout = self.layout("", None)
             near, counts = layout.neighbours(rows)
             touched = np.unique(near[counts])
-            self._context.view[touched] = self._around(touched, layout)
+            self._lengths.view[touched] = self._lengths_of(touched, layout)
         self.vectors_upto = max(self.vectors_upto, upto)
 
     def layout(self, session: str, upto_seq: int | None) -> Layout:
@@ -188,14 +188,18 @@ class HotMemory:
     def cosines(self, query: Matrix, layout: Layout) -> Floats:
         """Cosine of the query, shape (dimensions,), with each row in its context; shape (n,).
 
-        It is 0 where neither the row nor one around it has a vector. The context
-        is that of the rows alive: near the end of what a search may see it is
-        formed anew. Rows that are not alive have a cosine of no meaning.
+        The context is the weighted sum of the row's vector and those of its
+        neighbours, so its product with the query is the sum of theirs, and the sum
+        itself is never held. It is 0 where neither the row nor one around it has a
+        vector. The neighbours are those alive: near the end of what a search may
+        see lengths are worked out anew. Rows that are not alive have a cosine of no
+        meaning.
         """
-        cosines = (self._context.view @ query).astype(np.float64)
+        lengths = self._lengths.view.astype(np.float64)
         cut = layout.cut_off()
         if len(cut):
-            cosines[cut] = self._around(cut, layout) @ query
+            lengths[cut] = self._lengths_of(cut, layout)
+        cosines = layout.spread_all(self.own_cosines(query)) / np.maximum(lengths, _LEAST)
         if len(self._chunks):
             np.maximum.at(cosines, self._chunk_rows.view, (self._chunks.view @ query).astype(np.float64))
         return cosines
@@ -231,14 +235,14 @@ class HotMemory:
         """Which rows are the words of an assistant without a name of its own; shape (n,)."""
         return self._generic_assistant.view
 
-    def _around(self, rows: Rows, layout: Layout) -> Matrix:
-        """Vectors of rows in their context: the unit of the weighted sum of their neighbours'; (m, dimensions)."""
-        found = np.empty((len(rows), self._own.view.shape[1]), dtype=np.float32)
+    def _lengths_of(self, rows: Rows, layout: Layout) -> Floats:
+        """Length of the weighted sum of each row's vector and its neighbours'; shape (m,)."""
+        found = np.empty(len(rows))
         for start in range(0, len(rows), _ROWS_AT_ONCE):
             near, counts = layout.neighbours(rows[start : start + _ROWS_AT_ONCE])
             weights = np.where(counts, WEIGHTS, 0.0).astype(np.float32)
             sums = np.matmul(weights[:, None, :], self._own.view[near])[:, 0, :]
-            found[start : start + _ROWS_AT_ONCE] = _unit(sums)
+            found[start : start + _ROWS_AT_ONCE] = np.linalg.norm(sums, axis=1)
         return found
 
 
@@ -249,5 +253,5 @@ def _is_generic(name: tuple[str, ...]) -> bool:
 def _unit(vectors: Matrix) -> Matrix:
     """Scale to unit length along the last axis; zero stays zero."""
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    scaled: Matrix = vectors / np.maximum(lengths, 1e-9)
+    scaled: Matrix = vectors / np.maximum(lengths, _LEAST)
     return scaled

@@ -84,6 +84,16 @@ class Layout:
         Nothing crosses the empty slots between two sessions, so nobody has to look where one ends.
         """
         near = self.slot[rows][:, None] + OFFSETS
-        length = int(self.slot.max(initial=0)) + REACH + 1
-        line = np.bincount(near.ravel(), weights=(values[:, None] * WEIGHTS).ravel(), minlength=length)
+        line = np.bincount(near.ravel(), weights=(values[:, None] * WEIGHTS).ravel(), minlength=self._slots)
         return np.where(self.alive, line[self.slot], 0.0)
+
+    def spread_all(self, values: Floats) -> Floats:
+        """Spread the values of all rows alive, shape (n,), over their neighbours: quicker than ``spread`` for many."""
+        line = np.zeros(self._slots)
+        line[self.slot] = np.where(self.alive, values, 0.0)
+        spread: Floats = np.convolve(line, WEIGHTS, "same")[self.slot]
+        return spread
+
+    @cached_property
+    def _slots(self) -> int:
+        return int(self.slot.max(initial=0)) + REACH + 1
