@@ -64,7 +64,7 @@ def done(steps: Generator[None, None, Any]) -> Any:
 def fill(worker: ChromaWorker, key: int, count: int) -> None:
     """Stores rows."""
     vectors = np.random.default_rng(0).standard_normal((count, 16)).astype(np.float32)
-    done(worker.upsert(key, [f"{key}:{seq}:0" for seq in range(count)], vectors))
+    done(worker.upsert([f"{key}:{seq}:0" for seq in range(count)], vectors))
 
 
 def test_same_stamp_opens_the_same_generation(folder: Folder) -> None:
@@ -150,7 +150,7 @@ def test_no_more_is_loaded_than_may_be(folder: Folder, monkeypatch: pytest.Monke
     vectors = {key: np.random.default_rng(key).standard_normal((70, 16)).astype(np.float32) for key in keys}
     for part in (slice(0, 60), slice(60, 70)):  # 50 rows are in files, the others in Chroma's log
         for key in keys:
-            done(worker.upsert(key, ids[key][part], vectors[key][part]))
+            done(worker.upsert(ids[key][part], vectors[key][part]))
     assert done(worker.delete(9, ids[9][:3])) == 3
     assert done(worker.drop(2)) == 70
     for again in (False, True):

@@ -84,7 +84,7 @@ async def there(index: ChromaIndex, key: int, ids: list[str]) -> set[str]:
 async def test_rows(index: ChromaIndex) -> None:
     """Rows come back to the bit, are replaced, counted, deleted, and stay in their memory."""
     ids, vectors = rows(1, 700)
-    await index.upsert(1, ids, vectors)
+    await index.upsert(ids, vectors)
 
     found = await index.fetch(1, [*ids, "1:9999:0"])  # over 500 ids, and one unknown
     assert set(found) == set(ids)
@@ -92,10 +92,10 @@ async def test_rows(index: ChromaIndex) -> None:
     assert await index.fetch(1, ["1:9999:0"]) == {}
     assert await index.fetch(1, []) == {}
 
-    await index.upsert(1, ids, vectors)  # again: nothing doubles
+    await index.upsert(ids, vectors)  # again: nothing doubles
     assert await index.count(1) == 700
     other = rows(1, 2, seed=5)[1]
-    await index.upsert(1, ids[:2], other)  # new vectors for known ids replace the old ones
+    await index.upsert(ids[:2], other)  # new vectors for known ids replace the old ones
     assert np.array_equal((await index.fetch(1, ids[:1]))[ids[0]], other[0])
 
     assert await index.delete(1, [*ids[:600], "1:9999:0"]) == 600
@@ -106,16 +106,14 @@ async def test_rows(index: ChromaIndex) -> None:
 async def test_memories_of_one_pool_are_apart(index: ChromaIndex) -> None:
     """Keys that share a collection (12, 13) and keys that share a prefix (12, 120) never see each other's rows."""
     shared = rows(12, 3)[1]
-    for key in (12, 13, 120):
-        await index.upsert(key, rows(key, 3)[0], shared)
+    written = [id_ for key in (12, 13, 120) for id_ in rows(key, 3)[0]]
+    await index.upsert(written, np.concatenate([shared] * 3))
     for key in (12, 13, 120):
         assert await there(index, key, rows(key, 3)[0]) == set(rows(key, 3)[0])
     with pytest.raises(ValueError, match="another memory"):
         await index.fetch(12, ["120:1:0"])
     with pytest.raises(ValueError, match="another memory"):
         await index.present(12, ["120:1:0"])
-    with pytest.raises(ValueError, match="another memory"):
-        await index.upsert(12, ["13:1:0"], shared[:1])
     with pytest.raises(ValueError, match="another memory"):
         await index.delete(12, ["13:1:0"])
     assert await index.drop(12) == 3
@@ -126,12 +124,12 @@ async def test_memories_of_one_pool_are_apart(index: ChromaIndex) -> None:
 async def test_nothing_is_an_answer(index: ChromaIndex) -> None:
     """A memory without rows, and no rows to write, look for or delete: empty answers, no error."""
     assert (await index.count(3), await index.drop(3), await index.present(3, ["3:1:0"])) == (0, 0, 0)
-    await index.upsert(3, [], np.empty((0, DIMENSIONS), np.float32))
+    await index.upsert([], np.empty((0, DIMENSIONS), np.float32))
     assert await index.delete(3, []) == 0
-    await index.upsert(3, *rows(3, 1))
+    await index.upsert(*rows(3, 1))
     assert await index.present(3, []) == 0
     with pytest.raises(ValueError, match="do not fit"):
-        await index.upsert(3, ["3:1:0"], np.ones((1, DIMENSIONS + 1), np.float32))
+        await index.upsert(["3:1:0"], np.ones((1, DIMENSIONS + 1), np.float32))
 
 
 async def test_kept_over_kill_and_restart(backend: Chroma) -> None:
@@ -143,7 +141,7 @@ async def test_kept_over_kill_and_restart(backend: Chroma) -> None:
 
     async def write() -> None:
         for start in range(0, 1000, 20):
-            await index.upsert(4, ids[start : start + 20], vectors[start : start + 20])
+            await index.upsert(ids[start : start + 20], vectors[start : start + 20])
             acknowledged.extend(ids[start : start + 20])
 
     writing = asyncio.create_task(write())
@@ -169,12 +167,12 @@ async def test_kept_over_kill_and_restart(backend: Chroma) -> None:
 async def test_rows_of_another_model_are_not_kept(backend: Chroma) -> None:
     """An index opened for another encoder is empty and takes vectors of its length; the parent can tell."""
     index = await backend.open()
-    await index.upsert(5, *rows(5, 10))
+    await index.upsert(*rows(5, 10))
     generation = await index.generation()
     index = await backend.open(fingerprint="other", dimensions=8)
     assert await index.generation() != generation
     assert await index.count(5) == 0
-    await index.upsert(5, *rows(5, 10, dimensions=8))
+    await index.upsert(*rows(5, 10, dimensions=8))
     assert await index.count(5) == 10
 
 
@@ -182,13 +180,13 @@ async def test_rows_of_another_model_are_not_kept(backend: Chroma) -> None:
 async def test_damaged_store_is_begun_anew(backend: Chroma, damage: str) -> None:
     """What cannot be read is set aside, a new store is there without anybody's help, and the parent can tell."""
     index = await backend.open()
-    await index.upsert(6, *rows(6, 1200))  # enough that Chroma has written its index files
+    await index.upsert(*rows(6, 1200))  # enough that Chroma has written its index files
     generation = await index.generation()
     await backend.close()
     backend.damage(damage)
     index = await backend.open()
     assert await index.generation() != generation
-    await index.upsert(6, *rows(6, 10))
+    await index.upsert(*rows(6, 10))
     assert await index.count(6) == 10
 
 
@@ -196,7 +194,7 @@ async def test_damaged_store_is_begun_anew(backend: Chroma, damage: str) -> None
 async def test_second_process_does_not_open_the_folder(backend: Chroma) -> None:
     """Two processes on one folder would get wrong answers: the second waits until the first has ended."""
     first = await backend.open()
-    await first.upsert(9, *rows(9, 1))
+    await first.upsert(*rows(9, 1))
     second = ChromaIndex(backend.folder, fingerprint="model", dimensions=DIMENSIONS)
     await second.child.start()
     with pytest.raises(PartUnavailableError):

@@ -161,7 +161,7 @@ async def test_what_is_held_is_compared_in_portions(room: Room, monkeypatch: pyt
     assert await room.index.delete(6, ["6:2:0", "6:5:0"]) == 2
     assert await room.vectors.held(6, 4) == Held({1, 2, 4}, 1, 0)
     unknown = ["6:1:1", "6:9:0", "6:10:0"]
-    await room.index.upsert(6, unknown, np.ones((3, room.encoder.dimensions), np.float32))
+    await room.index.upsert(unknown, np.ones((3, room.encoder.dimensions), np.float32))
     assert await room.vectors.held(6, 4) == Held({1, 2, 4}, 1, 3)
     assert await room.vectors.held(77, 4) == Held(set(), 0, 0)
 

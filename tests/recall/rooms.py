@@ -66,8 +66,8 @@ class StandInIndex(VectorIndex):
     async def generation(self) -> str:
         return str(self.incarnation)
 
-    async def upsert(self, key: int, ids: Sequence[str], vectors: np.ndarray) -> None:
-        self.rows.update(zip([(key, i) for i in ids], vectors, strict=True))
+    async def upsert(self, ids: Sequence[str], vectors: np.ndarray) -> None:
+        self.rows.update(zip([(int(i.partition(":")[0]), i) for i in ids], vectors, strict=True))
 
     async def fetch(self, key: int, ids: Sequence[str]) -> Mapping[str, np.ndarray]:
         return {i: self.rows[key, i] for i in ids if (key, i) in self.rows}

@@ -33,7 +33,7 @@ from chromadb.api.models.Collection import Collection
 from chromadb.errors import InternalError
 
 from seedbed_server.errors import StorageFullError, StorageUnavailableError
-from seedbed_server.projections.pools import DamagedError, Pools, is_damage
+from seedbed_server.projections.pools import DamagedError, Pools, is_damage, pool_of
 
 log = logging.getLogger(__name__)
 
@@ -83,17 +83,24 @@ class ChromaWorker:
         """Close the folder in order."""
         self._pools.close()
 
-    def upsert(self, key: int, ids: Sequence[str], vectors: np.ndarray) -> Generator[None, None, None]:
-        """Store or replace rows; ``vectors`` is (ids, dimensions), float32. StorageFullError below the floor."""
+    def upsert(self, ids: Sequence[str], vectors: np.ndarray) -> Generator[None, None, None]:
+        """Store or replace rows; ``vectors`` is (ids, dimensions), float32. StorageFullError below the floor.
+
+        Rows of one collection go together, whichever memories they are of: a call
+        costs Chroma as much as ten rows.
+        """
         if vectors.shape != (len(ids), self._dimensions):
             raise ValueError("vectors do not fit")
-        for start in range(0, len(ids), WRITE):
-            self._refuse_when_full()
-            part = list(ids[start : start + WRITE])
-            with self._noted():
-                pool = self._pools.make(key, len(part))
-            pool.upsert(ids=part, embeddings=vectors[start : start + WRITE], metadatas=[{"k": key} for _ in part])
-            yield
+        keys = [int(id_.partition(":")[0]) for id_ in ids]
+        for at in _by_pool(keys):
+            for start in range(0, len(at), WRITE):
+                self._refuse_when_full()
+                part = at[start : start + WRITE]
+                with self._noted():
+                    pool = self._pools.make(keys[part[0]], len(part))
+                whose: Any = [{"k": keys[i]} for i in part]
+                pool.upsert(ids=[ids[i] for i in part], embeddings=vectors[part], metadatas=whose)
+                yield
 
     def fetch(self, key: int, ids: Sequence[str]) -> Generator[None, None, dict[str, Any]]:
         """The rows of these ids that are there: ids, and vectors (ids, dimensions) float32."""
@@ -164,6 +171,14 @@ class ChromaWorker:
         """Chroma hangs for ever once the disk is full; so it never gets that far."""
         if shutil.disk_usage(self._folder.parent).free < self._floor:
             raise StorageFullError
+
+
+def _by_pool(keys: Sequence[int]) -> list[list[int]]:
+    """Where the rows stand that share a collection, by collection."""
+    grouped: dict[str, list[int]] = {}
+    for at, key in enumerate(keys):
+        grouped.setdefault(pool_of(key), []).append(at)
+    return list(grouped.values())
 
 
 def _parts(ids: Sequence[str]) -> Iterator[list[str]]:

@@ -66,12 +66,12 @@ class Pools:
 
     def find(self, key: int) -> Collection | None:
         """The collection that the memory's rows are in; None where there is none yet. DamagedError."""
-        name = _name(key)
+        name = pool_of(key)
         return self._find(name) if name in self._names else None
 
     def make(self, key: int, rows: int) -> Collection:
         """The collection that the memory's rows belong in, for so many more of them. DamagedError."""
-        name = _name(key)
+        name = pool_of(key)
         if name not in self._names:
             self._make_room()
             # Inner product: of unit vectors it is the cosine, and vectors are kept to the bit.
@@ -113,7 +113,8 @@ class Pools:
             self.client = _client(self._folder)
 
 
-def _name(key: int) -> str:
+def pool_of(key: int) -> str:
+    """The name of the collection that a memory's rows are in."""
     return f"pool-{key // MEMORIES:06d}"
 
 

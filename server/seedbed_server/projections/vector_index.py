@@ -39,8 +39,8 @@ class VectorIndex(Protocol):
         """Name this incarnation of the store: when another is named, all rows are gone."""
         ...
 
-    async def upsert(self, key: int, ids: Sequence[str], vectors: np.ndarray) -> None:
-        """Store or replace rows; ``vectors`` is (ids, dimensions), float32. StorageFullError."""
+    async def upsert(self, ids: Sequence[str], vectors: np.ndarray) -> None:
+        """Store or replace rows, of any memories; ``vectors`` is (ids, dimensions), float32. StorageFullError."""
         ...
 
     async def fetch(self, key: int, ids: Sequence[str]) -> Mapping[str, np.ndarray]:
@@ -91,13 +91,12 @@ class ChromaIndex:
             raise PartUnavailableError(self.child.name)
         return str(self.child.info["generation"])
 
-    async def upsert(self, key: int, ids: Sequence[str], vectors: np.ndarray) -> None:
-        """Store or replace rows; ``vectors`` is (ids, dimensions), float32. StorageFullError."""
-        _refuse_foreign(key, ids)
+    async def upsert(self, ids: Sequence[str], vectors: np.ndarray) -> None:
+        """Store or replace rows, of any memories; ``vectors`` is (ids, dimensions), float32. StorageFullError."""
         if vectors.shape != (len(ids), self._dimensions):
             raise ValueError("vectors do not fit")
         for part in _slices(len(ids)):
-            payload = {"key": key, "ids": list(ids[part]), "vectors": vectors[part].astype(np.float32, copy=False)}
+            payload = {"ids": list(ids[part]), "vectors": vectors[part].astype(np.float32, copy=False)}
             await self.child.call("upsert", payload, timeout=WRITE_TIMEOUT)
 
     async def fetch(self, key: int, ids: Sequence[str]) -> dict[str, np.ndarray]:

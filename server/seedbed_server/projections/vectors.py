@@ -145,13 +145,11 @@ class Vectors(Projection[list[Row]]):
         )
 
     async def store(self, prepared: Prepared[list[Row]]) -> None:
-        """Upsert the vectors, memory by memory. Raises StoreLostError when the index was begun anew."""
+        """Upsert the vectors. Raises StoreLostError when the index was begun anew."""
         await self._derived.write(lambda db: _note(db, self.space, prepared.rows, stored=False))
-        for key, rows in _by_key(prepared.rows).items():
-            ids = [i for row in rows for i in row_ids(row.key, row.seq, row.kind, len(row.vectors))]
-            vectors = np.concatenate([row.vectors for row in rows])
-            if ids:
-                await self._index.upsert(key, ids, vectors)
+        ids = [i for row in prepared.rows for i in row_ids(row.key, row.seq, row.kind, len(row.vectors))]
+        if ids:
+            await self._index.upsert(ids, np.concatenate([row.vectors for row in prepared.rows]))
         if await self._index.generation() != self._generation:  # begun anew meanwhile: earlier rows are gone
             raise StoreLostError
 
@@ -302,10 +300,3 @@ def _belongs(db: sqlite3.Connection, name: str, generation: str) -> bool:
         db.execute("INSERT INTO meta VALUES (?, ?)", (name, generation))
         return True
     return bool(known == (generation,))
-
-
-def _by_key(rows: Iterable[Row]) -> dict[int, list[Row]]:
-    grouped: dict[int, list[Row]] = {}
-    for row in rows:
-        grouped.setdefault(row.key, []).append(row)
-    return grouped
