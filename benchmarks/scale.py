@@ -16,7 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,7 +41,7 @@ _IN_USE = 30
 _FIRST = 61
 _AT_ONCE = 15
 """Calls while the tagger is held: the server's watchdog would replace it after a minute."""
-_REST, _WAKE = 30.0, 0.5
+_REST, _WAKE = 20.0, 2.0
 """Seconds that the tagger is held in turn while all is written, and seconds between for the watchdog."""
 _CHILDREN = {"encoder": "stand_in_encoder", "tagger": "tagger_child", "vectors": "chroma_worker"}
 _MIB = 2**20
@@ -105,7 +105,7 @@ def _measure(data: Path, messages: int, memories: int, hot_mb: int) -> _Found:
     settings = {"hot_memory_mb": hot_mb}
     with server(data, module="benchmarks.stand_in", settings=settings) as served, Client(served.address) as client:
         wait_ready(client)
-        with _resting(served.child(_CHILDREN["tagger"])):
+        with _resting(served, "tagger"):
             per_second = _fill(client, messages, memories)
     with server(data, module="benchmarks.stand_in", settings=settings) as served, Client(served.address) as client:
         start = _listening(served, client)
@@ -220,13 +220,13 @@ def _processor(served: Served) -> float:
 
 
 @contextmanager
-def _resting(process: psutil.Process) -> Iterator[None]:
-    """Hold a process nearly all the time."""
+def _resting(served: Served, child: str) -> Iterator[None]:
+    """Hold a child nearly all the time, and the one in its place should it be replaced."""
     done = threading.Event()
 
     def rest() -> None:
         while not done.is_set():
-            with _still(process):
+            with suppress(psutil.NoSuchProcess, StopIteration), _still(served.child(_CHILDREN[child])):
                 done.wait(_REST)
             done.wait(_WAKE)
 
