@@ -7,6 +7,7 @@ queries    the vector of a question
 lens       queries and memories in the vectors of one encoder
 exact      what a query names exactly: identifiers and names
 times      times that a query speaks of
+anchors    times that hang on an event or a date: before the move
 asker      whom "I" means in a query
 facts      messages from which facts stem that answer
 fusion     from the legs' scores to one order

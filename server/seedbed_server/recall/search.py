@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 
 import numpy as np
 
 from seedbed.messages import Message
 from seedbed_server.log import Log, MemoryRecord
+from seedbed_server.recall.anchors import Events, spoken_of
 from seedbed_server.recall.exact import exact_terms
 from seedbed_server.recall.facts import NOTHING, FactSources, Said, Stated
 from seedbed_server.recall.floor import height, holds_enough, reached
@@ -166,7 +167,7 @@ def _match(memory: HotMemory, terms: Sequence[str], search: Search, stated: Sequ
     legs = {
         "lexical": (memory.postings.score(terms, layout), LEXICAL),
         "exact": (identified, EXACT),
-        "time": (within(search.query, memory.times, layout.alive, search.asked_at), TIME),
+        "time": (_timely(memory, layout.alive, search), TIME),
         "graph": (relevant, GRAPH),
         "answer": (answering, ANSWER),
         "speaker": (named.astype(np.float64), SPEAKER),
@@ -175,6 +176,16 @@ def _match(memory: HotMemory, terms: Sequence[str], search: Search, stated: Sequ
     certain = (identified > 0) | exact.named(memory.postings, layout.alive)
     certain |= holds_enough(memory.postings, terms, layout) | ((answering > 0) & layout.alive)
     return _Words(memory, len(memory), terms, stated, layout, legs, certain)
+
+
+def _timely(memory: HotMemory, alive: Mask, search: Search) -> Floats:
+    """How well each row's time is what the query speaks of, relative times from the newest one; shape (n,)."""
+    known = alive & np.isfinite(memory.times)
+    if not known.any():
+        return np.zeros(len(memory))
+    reference = search.asked_at or datetime.fromtimestamp(float(memory.times[known].max()), UTC)
+    spoken = spoken_of(search.query, reference, Events(memory.postings, memory.times, known))
+    return within(spoken, memory.times, known)
 
 
 def _sources(memory: HotMemory, stated: Sequence[Stated]) -> tuple[Floats, Floats]:

@@ -11,7 +11,7 @@ ambiguous, such as "may" or a bare weekday in the future, is left to the words.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 
@@ -25,7 +25,7 @@ Interval = tuple[datetime, datetime]
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
-_NUMBERS = {
+NUMBERS = {
     "one": 1,
     "two": 2,
     "three": 3,
@@ -39,7 +39,7 @@ _NUMBERS = {
 } | {"a": 1, "an": 1, "couple of": 2, "a couple of": 2, "few": 3, "a few": 3, "several": 4, "eleven": 11, "twelve": 12}
 _MOST = 4  # intervals of one query
 _WEEK = 7 * 86_400.0
-_READ = 1_000  # characters of a query that are read
+READ = 1_000  # characters of a query that are read
 
 _month = (
     r"(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?"
@@ -50,7 +50,7 @@ _year = r"(?P<year>(?:19|20)\d\d)\b"
 _within = "(?:in|since|during|early|late|mid)"
 _season = r"(?P<season>spring|summer|autumn|fall|winter)"
 _weekday = r"(?P<weekday>mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)day"
-_number = rf"(?P<number>\d{{1,3}}|{'|'.join(sorted(_NUMBERS, key=len, reverse=True))})"
+_number = rf"(?P<number>\d{{1,3}}|{'|'.join(sorted(NUMBERS, key=len, reverse=True))})"
 _unit = r"(?P<unit>day|week|month|year)"
 
 
@@ -60,25 +60,27 @@ def intervals(query: str, reference: datetime) -> list[Interval]:
     Times that do not exist, such as 31 June, mean nothing.
     """
     now = reference.astimezone(UTC)
-    return [*islice(_intervals(query[:_READ], now), _MOST)]
+    return [*islice(_intervals(query[:READ], now), _MOST)]
 
 
-def within(query: str, times: Floats, alive: Mask, asked_at: datetime | None = None) -> Floats:
-    """How well each message's time is what the query speaks of: 1 inside, 1/2 just after, else 0; shape (n,).
+def first_interval(text: str, reference: datetime) -> Interval | None:
+    """What a text means that begins with a time; None for one that begins with something else."""
+    found = _PATTERN.match(text.strip())
+    return next(iter(intervals(found[0], reference)), None) if found else None
 
-    ``times`` are seconds since 1970, NaN where unknown. What happened is told
-    soon after: within a week, or within as long as the interval is, up to two.
-    Relative times count from ``asked_at``, or else from the newest message.
+
+def within(spoken: Sequence[Interval], times: Floats, known: Mask) -> Floats:
+    """How well each message's time is one that a query speaks of: 1 inside, 1/2 just after, else 0; shape (n,).
+
+    ``times`` are seconds since 1970; only rows ``known`` can have any. What happened
+    is told soon after: within a week, or within as long as the interval is, up to two.
     """
     found = np.zeros(len(times))
-    known = alive & np.isfinite(times)
-    if known.any():
-        for interval in intervals(query, asked_at or datetime.fromtimestamp(float(times[known].max()), UTC)):
-            begin, end = (moment.timestamp() for moment in interval)
-            after = min(max(end - begin, _WEEK), 2 * _WEEK)
-            found[known & (begin <= times) & (times < end)] = 1.0
-            told = known & (end <= times) & (times < end + after)
-            found[told] = np.maximum(found[told], 0.5)
+    for begin, end in ((begin.timestamp(), end.timestamp()) for begin, end in spoken):
+        after = min(max(end - begin, _WEEK), 2 * _WEEK)
+        found[known & (begin <= times) & (times < end)] = 1.0
+        told = known & (end <= times) & (times < end + after)
+        found[told] = np.maximum(found[told], 0.5)
     return found
 
 
@@ -161,7 +163,7 @@ def _past(said: dict[str, str | None], now: datetime) -> Interval:
 
 def _number_of(said: dict[str, str | None]) -> int:
     number = (said["number"] or "").lower()
-    return int(number) if number.isdigit() else _NUMBERS[number]
+    return int(number) if number.isdigit() else NUMBERS[number]
 
 
 def _month_number(said: dict[str, str | None]) -> int:

@@ -1,0 +1,93 @@
+"""Times that hang on a date or an event, and events found in what was said."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seedbed_server.projections import analysis
+from seedbed_server.recall.anchors import Events, spoken_of
+from seedbed_server.recall.postings import Postings
+
+NOW = datetime(2024, 6, 1, tzinfo=UTC)
+SAID = [
+    (datetime(2024, 1, 10, tzinfo=UTC), "We may move to Porto this year."),
+    (datetime(2024, 3, 5, 9, tzinfo=UTC), "The move is done, we live in Porto!"),
+    (datetime(2024, 3, 5, 10, tzinfo=UTC), "How did the move go?"),
+    (datetime(2024, 4, 2, tzinfo=UTC), "Lea's wedding was lovely."),
+    (None, "The wedding of Bo and Mia was lovely too."),
+]
+EVER = (datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC))
+
+
+def events() -> Events:
+    postings = Postings()
+    for _, text in SAID:
+        postings.add(analysis.terms(text))
+    times = np.array([np.nan if when is None else when.timestamp() for when, _ in SAID])
+    return Events(postings, times, np.isfinite(times))
+
+
+def day(month: int, number: int) -> datetime:
+    return datetime(2024, month, number, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("query", "begin", "end"),
+    [
+        ("Where did I work before the move?", EVER[0], day(3, 6)),
+        ("Where did I work after the move?", day(3, 5), EVER[1]),
+        ("Who came to see us since Lea's wedding?", day(4, 2), EVER[1]),
+        ("What broke two weeks after the wedding?", day(4, 12) + timedelta(hours=12), day(4, 20) + timedelta(hours=12)),
+        ("What broke the day after the wedding?", day(4, 3), day(4, 4)),
+        ("What did I pack the week before the move to Porto, and why?", day(2, 27), day(3, 5)),
+        ("What did I say before 3 May 2024?", EVER[0], day(5, 3)),
+        ("What did I say after 3 May 2024?", day(5, 4), EVER[1]),
+        ("What have I said since 3 May 2024?", day(5, 3), EVER[1]),
+        ("Who called the Sunday before May 3, 2024?", day(4, 28), day(4, 29)),
+        ("Who called on the Friday after May 3, 2024?", day(5, 10), day(5, 11)),
+        ("Who called the day before yesterday?", day(5, 30), day(5, 31)),
+    ],
+)
+def test_what_hangs_on_an_anchor(query: str, begin: datetime, end: datetime) -> None:
+    """On a date that is said, or on the day when an event was talked about most."""
+    assert spoken_of(query, NOW, events()) == [(begin, end)]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "What did I say before?",
+        "What came after that?",
+        "How did I feel after the earthquake?",  # nobody told of one
+        "Is she good at following orders?",
+        "after",
+        "before the before the before the",
+    ],
+)
+def test_nothing_that_is_known(query: str) -> None:
+    """No anchor, or none that the memory knows: no time is spoken of."""
+    assert spoken_of(query, NOW, events()) == []
+
+
+def test_other_times_of_the_query_count_too() -> None:
+    """A time beside the anchor is kept."""
+    found = spoken_of("Did I sleep in January 2024 or after the move?", NOW, events())
+    assert found == [(day(1, 1), day(2, 1)), (day(3, 5), EVER[1])]
+
+
+def test_an_empty_memory_has_no_events() -> None:
+    """Nothing was said, or nothing with a time."""
+    nothing = Events(Postings(), np.empty(0), np.empty(0, dtype=np.bool_))
+    assert spoken_of("before the move", NOW, nothing) == []
+
+
+@given(st.text(max_size=60), st.sampled_from(["before", "two weeks after", "the day before", "since", "until"]))
+def test_any_words_give_times_or_none(text: str, which: str) -> None:
+    """Never an error, never an interval that ends before it begins."""
+    for reference in (NOW, *EVER):
+        assert all(begin < end for begin, end in spoken_of(f"{text} {which} {text}", reference, events()))
