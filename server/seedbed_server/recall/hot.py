@@ -153,9 +153,9 @@ class HotMemory:
         are skipped, and those of a message that is not: it has been erased.
         """
         wanted = np.asarray(seqs, dtype=np.int64)
-        places = np.searchsorted(self.seqs, wanted)
-        new = np.flatnonzero((wanted > self.vectors_upto) & (wanted <= upto) & np.isin(wanted, self.seqs))
-        rows = places[new]
+        rows, here = self.rows_of(seqs)
+        due = (wanted > self.vectors_upto) & (wanted <= upto)
+        rows, new = rows[due[here]], np.flatnonzero(here & due)
         for row, at in zip(rows, new.tolist(), strict=True):
             self._own.view[row] = _unit(chunks[at].mean(axis=0))
             if len(chunks[at]) >= LONG:
@@ -211,14 +211,18 @@ class HotMemory:
     def rows_of(self, seqs: Sequence[int]) -> tuple[Rows, Mask]:
         """The rows of those of ``seqs`` that are here, and which these are; shapes (m,) and (len(seqs),)."""
         wanted = np.asarray(seqs, dtype=np.int64)
-        here = np.isin(wanted, self.seqs)
-        return np.searchsorted(self.seqs, wanted[here]), here
+        places = np.searchsorted(self.seqs, wanted)
+        here = np.append(self.seqs, -1)[places] == wanted
+        return places[here], here
 
     def named(self, terms: Sequence[str]) -> Mask:
         """Which rows are spoken by somebody whom the query's terms name; shape (n,)."""
         asked = frozenset(terms)
-        hit = [code for name, code in self._names.items() if not _is_generic(name) and asked.intersection(name)]
-        return np.isin(self._name_of.view, hit)
+        hit = np.zeros(len(self._names), dtype=np.bool_)
+        for name, code in self._names.items():
+            hit[code] = not _is_generic(name) and not asked.isdisjoint(name)
+        spoken: Mask = hit[self._name_of.view]
+        return spoken
 
     @property
     def times(self) -> Floats:
