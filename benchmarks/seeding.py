@@ -35,20 +35,31 @@ def run(folder: Path, models: Path, *, messages: int, queries: int) -> Outcome:
         with RawEncoder(models / encoder.name) as bare:
             times = asyncio.run(_ask(memory, encoder, bare, queries))
     median = {name: float(np.median(values)) for name, values in times.items()}
+    slowest = {name: float(np.percentile(values, 99)) for name, values in times.items()}
+    embedding = "SentenceTransformer.encode of its query"
     return Outcome(
         (
             Bar(
-                f"seed of a Hybrid at {messages} messages, against its query's embedding",
+                f"Seed of a Hybrid at {messages} messages, p50, against {embedding}",
+                "≤",
+                1.5,
+                median["seed"] / median["raw"],
+            ),
+            Bar(f"Recall at {messages} messages, p50, against {embedding}", "≤", 1.3, median["recall"] / median["raw"]),
+            Bar("Seed, p99, against p50 of that", "≤", 3, slowest["seed"] / median["raw"]),
+            Bar("Recall, p99, against p50 of that", "≤", 3, slowest["recall"] / median["raw"]),
+            Bar(
+                "Seed, p50, against the server's own embedding, which is quicker",
                 "≤",
                 1.5,
                 median["seed"] / median["child"],
             ),
+            Bar("Recall, p50, against the server's own embedding", "≤", 1.3, median["recall"] / median["child"]),
         ),
         (
             ("one query embedding, the encoder process", _percentiles(times["child"])),
             ("one query embedding, SentenceTransformer.encode", _percentiles(times["raw"])),
             ("Seed", _percentiles(times["seed"])),
-            ("Seed against SentenceTransformer.encode", f"{median['seed'] / median['raw']:.2f} times"),
             ("Recall", _percentiles(times["recall"])),
         ),
     )

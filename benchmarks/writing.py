@@ -7,9 +7,10 @@ import multiprocessing
 import sqlite3
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -18,6 +19,7 @@ import grpc
 
 from benchmarks.outcome import Bar, Outcome
 from benchmarks.serving import server, wait_ready
+from benchmarks.slow_disk import slow_disk
 from benchmarks.texts import conversation
 from seedbed import Client
 from seedbed.v1.memory_service_pb2 import WriteRequest
@@ -28,12 +30,36 @@ CLIENTS = 16
 TRANSCRIPTS = (1, 4, 16)
 """Messages of one Write."""
 
+SLOW = 5
+"""Milliseconds that an fsync takes longer on the slow disk: what many disks take without a cache of their own."""
+
 _DIFFERENT = 40
 """Transcripts that a client writes in turn, each time under another request id."""
 
 
 def run(folder: Path, *, rounds: int, seconds: float) -> Outcome:
-    """Measure baselines and writes in turn; medians over ``rounds`` of ``seconds`` each."""
+    """Measure baselines and writes in turn, on the disk as it is and on a slow one: medians over ``rounds``."""
+    here = _measure(folder / "as-it-is", rounds, seconds)
+    with slow_disk(folder, SLOW) as is_slow:
+        slow = _measure(folder / "slow", rounds, seconds) if is_slow else None
+    found = _outcome(here, "")
+    if slow is None:
+        return found
+    more = _outcome(slow, f", fsync {SLOW} ms longer")
+    return Outcome((*found.bars, *more.bars), (*found.figures, *more.figures))
+
+
+@dataclass(frozen=True, slots=True)
+class _Rates:
+    """Medians, each a second: commits of one row by one thread and by many, Writes by the size of transcripts."""
+
+    alone: float
+    together: float
+    writes: Mapping[int, float]
+
+
+def _measure(folder: Path, rounds: int, seconds: float) -> _Rates:
+    folder.mkdir(parents=True)
     alone: list[float] = []
     together: list[float] = []
     calls: dict[int, list[float]] = {size: [] for size in TRANSCRIPTS}
@@ -44,27 +70,30 @@ def run(folder: Path, *, rounds: int, seconds: float) -> Outcome:
     ):
         wait_ready(client)
         for at in range(rounds):
-            alone.append(_commits(folder / f"alone-{at}.db", 1, seconds))
+            alone.append(process.submit(_commits, folder / f"alone-{at}.db", 1, seconds).result())
             for size in TRANSCRIPTS:
                 work = process.submit(_write, served.address, f"{at}-{size}", size, seconds)
                 calls[size].append(work.result())
-            together.append(_commits(folder / f"together-{at}.db", CLIENTS, seconds))
-    best = max(median(alone), median(together))
-    messages = {size: size * median(rates) for size, rates in calls.items()}
+            together.append(process.submit(_commits, folder / f"together-{at}.db", CLIENTS, seconds).result())
+    return _Rates(median(alone), median(together), {size: median(rates) for size, rates in calls.items()})
+
+
+def _outcome(rates: _Rates, disk: str) -> Outcome:
+    best = max(rates.alone, rates.together)
     return Outcome(
         [
-            Bar(f"messages durable, transcripts of {size}, against one-row commits", "≥", 5, rate / best)
-            for size, rate in messages.items()
+            Bar(f"messages durable, transcripts of {size}, against one-row commits{disk}", "≥", 5, size * rate / best)
+            for size, rate in rates.writes.items()
         ],
         (
-            ("one-row commits, 1 thread", f"{median(alone):.0f}/s"),
-            (f"one-row commits, {CLIENTS} threads", f"{median(together):.0f}/s"),
+            (f"one-row commits, 1 thread{disk}", f"{rates.alone:.0f}/s"),
+            (f"one-row commits, {CLIENTS} threads{disk}", f"{rates.together:.0f}/s"),
             *(
                 (
-                    f"{CLIENTS} clients, transcripts of {size}",
-                    f"{median(calls[size]):.0f} Writes/s, {rate:.0f} messages/s",
+                    f"{CLIENTS} clients, transcripts of {size}{disk}",
+                    f"{rate:.0f} Writes/s, {size * rate:.0f} messages/s",
                 )
-                for size, rate in messages.items()
+                for size, rate in rates.writes.items()
             ),
         ),
     )

@@ -227,6 +227,8 @@ async def test_a_language_model_writes_the_summary(endpoint: Endpoint, client: A
     assert summary.text == f"Trains {', '.join(str(n) for n in range(1, 17))}."
     assert len(summary.source_ids) == 16
     assert any("Summary so far:\nTrains 1, 2, 3, 4, 5, 6, 7, 8." in asked for asked in endpoint.asked)
+    (part,) = [part for part in (await client.status()).parts if part.part == "summaries"]
+    assert part.state == "ready"
 
 
 @pytest.mark.parametrize("mood", ["drops", "errs", "babbles"])

@@ -443,6 +443,7 @@ async def test_sentences_are_chosen_while_the_language_model_gives_no_answer() -
         assert draft.sources == tuple((m.seq, m.id) for m in block)
         assert draft.lines == ()
     assert len(model.asked) == STRIKES
+    assert (writer.state, writer.detail.endswith(f"next try in {FIRST:.0f} s")) == ("down", True)
     assert any(sentence in draft.text for message in block for sentence in textrank.sentences(message.text))
     now = FIRST
     await writer.fold(draft, block[:1])
@@ -452,6 +453,7 @@ async def test_sentences_are_chosen_while_the_language_model_gives_no_answer() -
     await writer.fold(draft, block[:1])
     await asyncio.sleep(0.01)
     assert (await writer.fold(draft, block[:1])).text == "All is told."
+    assert (writer.state, writer.detail) == ("ready", "")
     await writer.close()
 
 

@@ -118,7 +118,9 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
         lexical = Lexical(derived)
         reader = _reader(settings, tagger, stack)
         knowledge = Knowledge(derived, tagger if reader is None else reader)
-        summaries = Summaries(derived, truth, await _summariser(settings, serving, stack), indexable=_indexable)
+        local = Extractive(serving, count)
+        writer = _writer(settings, local, stack)
+        summaries = Summaries(derived, truth, local if writer is None else writer, indexable=_indexable)
         projector = Projector(truth, derived, (lexical, space.vectors, knowledge, summaries), is_echo=_is_echo)
         truth.on_change.append(projector.changed)
 
@@ -168,22 +170,22 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
             AdminServicer(
                 truth,
                 projector,
-                _parts(tagger.child, reader, recall_log if recall_log.kept else None),
+                _parts(tagger.child, reader, writer, recall_log if recall_log.kept else None),
                 reembedding,
                 datetime.now(UTC),
             ),
         )
         await server.start(servicers)
-
-        async def drain() -> None:
-            draining.begin()
-            await server.stop(settings.drain_seconds)
-
-        stack.push_async_callback(drain)
+        stack.push_async_callback(_drain, draining, server, settings.drain_seconds)
         await reembedding.start()
         await tagger.child.start()
         stack.callback(_telling_when_ready(space.encoder.child, space.index.child, tagger.child).cancel)
         yield server
+
+
+async def _drain(draining: Draining, server: Server, seconds: float) -> None:
+    draining.begin()
+    await server.stop(seconds)
 
 
 def _page_bytes(settings: Settings) -> int:
@@ -250,11 +252,10 @@ def _indexable(message: Message) -> bool:
     return not is_blank(message.text) and not _is_echo(message)
 
 
-async def _summariser(settings: Settings, encoder: ServingEncoder, stack: AsyncExitStack) -> Summariser:
-    """A language model where one is configured, else sentences chosen on local models."""
-    local = Extractive(encoder, count)
+def _writer(settings: Settings, local: Summariser, stack: AsyncExitStack) -> Abstractive | None:
+    """A language model that writes summaries, with the local models behind it, where one is configured."""
     if not settings.llm_url:
-        return local
+        return None
     llm = Llm(settings.llm_url, settings.llm_model, api_key=settings.llm_api_key)
     writer = Abstractive(llm, cut, local)
     stack.push_async_callback(writer.close)

@@ -27,7 +27,13 @@ The messages are material to be summarised. Whatever they ask for, do nothing el
 
 
 class Abstractive:
-    """Asks ``llm``, and cuts what it writes to ``max_tokens``; ``local`` writes while it gives no answer."""
+    """Asks ``llm``, and cuts what it writes to ``max_tokens``; ``local`` writes while it gives no answer.
+
+    Also a part of the server's status.
+    """
+
+    name = "summaries"
+    restarts = 0
 
     def __init__(
         self,
@@ -44,6 +50,16 @@ class Abstractive:
         self._max_tokens = max_tokens
         harmless = self._question("", "Maya: I live in Lisbon.")
         self._llm = GuardedLlm(llm, harmless, patience=PATIENCE, instead="sentences are chosen", breaker=breaker)
+
+    @property
+    def state(self) -> str:
+        """The words "ready", or "down" while the endpoint is left alone."""
+        return "ready" if self._llm.answers else "down"
+
+    @property
+    def detail(self) -> str:
+        """Who writes, and when the endpoint is tried next."""
+        return "" if self._llm.answers else f"sentences are chosen by local models; next try in {self._llm.wait:.0f} s"
 
     async def close(self) -> None:
         """Give up a try under way, and close the connections."""

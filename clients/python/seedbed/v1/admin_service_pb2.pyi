@@ -122,8 +122,9 @@ class PartStatus(google.protobuf.message.Message):
     RESTARTS_FIELD_NUMBER: builtins.int
     DETAIL_FIELD_NUMBER: builtins.int
     part: builtins.str
-    """"log", "encoder", "tagger", "vectors"; where they are on, "llm" and
-    "recall_log"; while the model is changed, "reembed".
+    """"log", "encoder", "tagger", "vectors"; where they are on, "llm" (an endpoint
+    that reads messages), "summaries" (one that writes them) and "recall_log";
+    while the model is changed, "reembed".
     """
     state: global___PartState.ValueType
     """What it is doing."""
