@@ -152,6 +152,18 @@ async def test_a_summary_that_ends_where_it_was_asked_to(room: Room) -> None:
     assert await room.text(covering=9) == f"10: {seqs(10)}"
 
 
+async def test_what_is_dropped_is_made_again(room: Room) -> None:
+    """Checkpoints, and those made on demand: whoever asked for one may not have read it yet."""
+    room.log.append(1, *[f"m {i}" for i in range(11)])
+    await room.settled()
+    await room.summaries.fold(1, "s", 10)
+    await room.settled()
+    assert await room.summaries.drop(1) == {"summaries": 2}
+    await room.settled()
+    assert await room.text(covering=10) == f"10: {seqs(10)}"
+    assert await room.text(upto=9) == f"8: {seqs(8)}"
+
+
 async def test_a_summary_as_of_an_earlier_message(room: Room) -> None:
     """One that ends between two checkpoints stands on the earlier one; what reaches too far is not returned."""
     room.log.append(1, *[f"m {i}" for i in range(3 * BLOCK + 2)])
@@ -290,7 +302,8 @@ async def test_what_was_asked_for_is_folded_after_a_restart(room: Room, counting
     assert await room.text(17) == f"17: {seqs(17)}"
     await room.projector.rebuild(1)
     await room.settled()
-    assert await room.text() == f"16: {seqs(16)}"
+    assert await room.text() == f"17: {seqs(17)}"
+    assert await room.text(upto=16) == f"16: {seqs(16)}"
 
 
 CHAT = [

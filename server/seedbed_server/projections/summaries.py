@@ -177,12 +177,14 @@ class Summaries(Projection[list[Session]]):
         return {"summaries": erased}
 
     async def drop(self, key: int) -> Mapping[str, int]:
-        """Delete the memory's summaries. If the memory lives on, its sessions are folded anew."""
+        """Delete the memory's summaries. If the memory lives on, all are made anew."""
         self._epochs[key] += 1
         alive = await self._source.record(key) is not None
-        erased, sessions = await self._derived.write(lambda db: _drop(db, key, alive=alive))
+        erased, lost = await self._derived.write(lambda db: _drop(db, key, alive=alive))
         if alive:
-            self._enqueue_anew(key, sessions)
+            self._enqueue_anew(key, [])
+            for session, leaf_seq in lost:
+                self._enqueue([(key, session)], leaf_seq)
         else:
             self._jobs = {session: job for session, job in self._jobs.items() if session[0] != key}
         return {"summaries": erased}
@@ -406,13 +408,15 @@ def _forget(db: sqlite3.Connection, key: int, seqs: Sequence[int]) -> tuple[int,
     return erased, sessions
 
 
-def _drop(db: sqlite3.Connection, key: int, *, alive: bool) -> tuple[int, list[Session]]:
-    found = db.execute("SELECT DISTINCT session FROM summary WHERE key = ?", (key,)).fetchall()
-    sessions = [(key, session) for (session,) in found]
+def _drop(db: sqlite3.Connection, key: int, *, alive: bool) -> tuple[int, list[tuple[str, int]]]:
+    """Delete a memory's summaries, and ask for them again where it is ``alive``: sessions, with where a leaf ended."""
+    query = "SELECT DISTINCT session, CASE WHEN leaf > 0 THEN upto_seq ELSE 0 END FROM summary WHERE key = ?"
+    lost = db.execute(query, (key,)).fetchall()
     erased = db.execute("DELETE FROM summary WHERE key = ?", (key,)).rowcount
     db.execute("DELETE FROM folded WHERE key = ?", (key,))
     if alive:
-        _ask(db, sessions)
+        for session, leaf_seq in lost:
+            _ask(db, [(key, session)], leaf_seq)
     else:
         db.execute("DELETE FROM asked WHERE key = ?", (key,))
-    return erased, sessions
+    return erased, lost
