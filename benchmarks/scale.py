@@ -39,6 +39,8 @@ _WRITE = 50
 _WRITERS = 4
 _IN_USE = 30
 _FIRST = 61
+_MANY = 1_000
+"""Memories that are asked at the end, so that the hot set is full when memory is measured."""
 _AT_ONCE = 15
 """Calls while the tagger is held: the server's watchdog would replace it after a minute."""
 _REST, _WAKE = 20.0, 2.0
@@ -73,13 +75,13 @@ class _Found:
     files: dict[str, float]
 
 
-def run(folder: Path, *, messages: int, memories: int, base: tuple[int, int] = BASE, hot_mb: int = 32) -> Outcome:
-    """Measure ``base``, then ``messages`` over ``memories``; the hot set may take ``hot_mb`` MiB.
+def run(folder: Path, *, messages: int, memories: int, base: tuple[int, int] = BASE) -> Outcome:
+    """Measure ``base``, then ``messages`` over ``memories``, with the server's own settings.
 
     What an earlier run has written in ``folder`` is not written again.
     """
-    small = _measure(folder / "small", *base, hot_mb)
-    large = _measure(folder / "large", messages, memories, hot_mb)
+    small = _measure(folder / "small", *base)
+    large = _measure(folder / "large", messages, memories)
     size = f"{messages:,} messages over {memories:,} memories"
     return Outcome(
         (
@@ -100,14 +102,13 @@ def run(folder: Path, *, messages: int, memories: int, base: tuple[int, int] = B
     )
 
 
-def _measure(data: Path, messages: int, memories: int, hot_mb: int) -> _Found:
+def _measure(data: Path, messages: int, memories: int) -> _Found:
     """Write, start again on what is there, then ask."""
-    settings = {"hot_memory_mb": hot_mb}
-    with server(data, module="benchmarks.stand_in", settings=settings) as served, Client(served.address) as client:
+    with server(data, module="benchmarks.stand_in") as served, Client(served.address) as client:
         wait_ready(client)
         with _resting(served, "tagger"):
             per_second = _fill(client, messages, memories)
-    with server(data, module="benchmarks.stand_in", settings=settings) as served, Client(served.address) as client:
+    with server(data, module="benchmarks.stand_in") as served, Client(served.address) as client:
         start = _listening(served, client)
         wait_ready(client)
         ready = time.perf_counter() - served.started
@@ -127,6 +128,8 @@ def _measure(data: Path, messages: int, memories: int, hot_mb: int) -> _Found:
             while not writing.done():
                 busy += _timed(used[:10], lambda name: client.memory(name).recall(next(ask)))
                 random.Random(len(busy)).shuffle(used)
+        for name in _sample(memories, _MANY):
+            client.memory(name).recall("What did you say?")
         return _Found(
             messages,
             per_second,

@@ -54,7 +54,7 @@ class Settings:
     """The largest request and response, in MiB."""
     drain_seconds: float = 10.0
     """How long calls under way may take to finish on a stop."""
-    hot_memory_mb: int = 512
+    hot_memory_mb: int = 128
     """Memories kept loaded for recall, in MiB."""
     min_free_mb: int = 256
     """Below this much free disk, in MiB, derived stores take no more writes."""
