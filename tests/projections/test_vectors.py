@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +14,7 @@ from seedbed_server.projections import vectors
 from seedbed_server.projections.contract import Backoff, Batch, StoreLostError
 from seedbed_server.projections.derived import FILE, Derived
 from seedbed_server.projections.projector import Projector
+from seedbed_server.projections.recent import Recent
 from seedbed_server.projections.vector_index import ChromaIndex
 from seedbed_server.projections.vectors import Held, Vectors, header, passage
 
@@ -172,3 +173,22 @@ async def test_header_names_speaker_and_day() -> None:
     log.append(1, "hello", Message.assistant("hi"))
     found = await log.by_seqs(1, [1, 2])
     assert [header(found[1]), header(found[2])] == ["Maya (1 January 2024): ", "assistant (1 January 2024): "]
+
+
+async def test_what_was_stored_last_is_loaded_without_the_index(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To the bit, and none of it once it is erased."""
+    room.log.append(8, "one", "two")
+    await room.settled()
+
+    async def nothing(key: int, ids: Sequence[str]) -> Mapping[str, np.ndarray]:
+        raise AssertionError(f"{len(ids)} rows were asked for")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(room.index, "fetch", nothing)
+        loaded = await room.vectors.load(8)
+    with monkeypatch.context() as patch:
+        patch.setattr(room.vectors, "_recent", Recent())
+        assert np.array_equal(loaded.matrix, (await room.vectors.load(8)).matrix)
+    await room.projector.wait_erased(room.log.forget(8, 1), timeout=20)
+    assert [*room.vectors._recent.of(["8:1:0", "8:2:0"])] == ["8:2:0"]
+    assert (await room.vectors.load(8)).seqs.tolist() == [2]

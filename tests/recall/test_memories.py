@@ -14,6 +14,7 @@ import pytest
 from seedbed.messages import Message
 from seedbed_server.errors import PartUnavailableError
 from seedbed_server.projections.lexical import Lexical, TermRow
+from seedbed_server.projections.recent import Recent
 from seedbed_server.recall import memories, search
 from seedbed_server.recall.memories import TAIL_CHARACTERS, TAIL_ENCODED
 from seedbed_server.recall.postings import Postings
@@ -313,6 +314,7 @@ async def test_vectors_of_a_large_memory_are_loaded_in_portions(room: Room, monk
         return await fetch(key, ids)
 
     monkeypatch.setattr(room.index, "fetch", fetch_so_far)
+    monkeypatch.setattr(room.vectors, "_recent", Recent())  # as after a start: nothing was stored lately
     _, room.recall = room.served_by(room.encoder, room.lexical)
     assert (await room.search("m", "number4")).degraded_legs == ("dense",)
     most = 11

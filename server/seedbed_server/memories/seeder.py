@@ -33,6 +33,7 @@ from seedbed_server.memories.view import MOST_BYTES, Answer, Ask, View, too_larg
 from seedbed_server.recall import asker
 
 _RECENCY = (Buffer, Window, TokenBuffer)
+_OF_PERSONS = (Vector, Entity, KnowledgeGraph)
 _ORIGINS: dict[type[Variant], str] = {
     Summary: "summary",
     SummaryBuffer: "summary_buffer",
@@ -82,7 +83,7 @@ class Seeder:
         for at, part in enumerate(parts):
             if isinstance(part, _RECENCY):
                 answers[at] = await show_recency(view, part)
-        if len(answers) < len(parts):
+        if any(isinstance(part, _OF_PERSONS) for part in parts):
             view.asked_by = await asker(view.log, view.key, view.ask.query, view.ask.session, view.upto_seq)
         known = frozenset(message.id for answer in answers.values() for message in answer.shown.recent)
         rest = [at for at in range(len(parts)) if at not in answers]

@@ -24,6 +24,7 @@ from seedbed_server.models.contract import Passage
 from seedbed_server.projections.calendar import day
 from seedbed_server.projections.contract import Batch, Prepared, Projection, StoreLostError
 from seedbed_server.projections.derived import Derived
+from seedbed_server.projections.recent import Recent
 from seedbed_server.projections.vector_index import VectorIndex
 
 LAYOUT = "rows-1"  # version of header, ids and kinds of rows; another one encodes anew
@@ -110,6 +111,7 @@ class Vectors(Projection[list[Row]]):
         self._encoder = encoder
         self._index = index
         self._generation = ""
+        self._recent = Recent()
 
     @property
     def cursor(self) -> str:
@@ -133,6 +135,7 @@ class Vectors(Projection[list[Row]]):
 
     def lost(self, db: sqlite3.Connection) -> None:
         """Delete the notes of all rows, and of the generation that they were stored in."""
+        self._recent.clear()
         db.execute("DELETE FROM vectors WHERE space = ?", (self.space,))
         db.execute("DELETE FROM meta WHERE name = ?", (self.cursor,))
 
@@ -149,7 +152,10 @@ class Vectors(Projection[list[Row]]):
         await self._derived.write(lambda db: _note(db, self.space, prepared.rows, stored=False))
         ids = [i for row in prepared.rows for i in row_ids(row.key, row.seq, row.kind, len(row.vectors))]
         if ids:
-            await self._index.upsert(ids, np.concatenate([row.vectors for row in prepared.rows]))
+            vectors = np.concatenate([row.vectors for row in prepared.rows])
+            self._recent.forget(ids)
+            await self._index.upsert(ids, vectors)
+            self._recent.put(ids, vectors)
         if await self._index.generation() != self._generation:  # begun anew meanwhile: earlier rows are gone
             raise StoreLostError
 
@@ -162,6 +168,7 @@ class Vectors(Projection[list[Row]]):
         places = [(self.space, key, seq) for seq in seqs]
         known = await self._derived.read(lambda db: _chunks(db, places))
         ids = [i for row in known for i in row_ids(*row)]
+        self._recent.forget(ids)
         await self._index.delete(key, ids)
         delete = "DELETE FROM vectors WHERE space = ? AND key = ? AND seq = ?"
         await self._derived.write(lambda db: db.executemany(delete, places))
@@ -170,6 +177,7 @@ class Vectors(Projection[list[Row]]):
     async def drop(self, key: int) -> Mapping[str, int]:
         """Delete the memory's vectors, known here or not."""
         known = await self._counts(key, 0, stored_only=False)
+        self._recent.drop(key)
         await self._index.drop(key)
         delete = "DELETE FROM vectors WHERE space = ? AND key = ?"
         await self._derived.write(lambda db: db.execute(delete, (self.space, key)))
@@ -185,7 +193,10 @@ class Vectors(Projection[list[Row]]):
             raise PartUnavailableError("vectors")
         known = [(s, n) for s, k, n in await self._counts(key, after_seq, upto_seq, stored_only=True) if k == kind]
         ids = [i for seq, chunks in known for i in row_ids(key, seq, kind, chunks)]
-        found = await self._index.fetch(key, ids)
+        found = self._recent.of(ids)
+        others = [i for i in ids if i not in found]
+        if others:
+            found = {**found, **await self._index.fetch(key, others)}
         seqs, offsets, rows = [], [0], []
         for seq, chunks in known:
             vectors = [found.get(i) for i in row_ids(key, seq, kind, chunks)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -32,6 +33,9 @@ from seedbed_server.projections.isolation import PATIENCE, Isolation
 from seedbed_server.projections.turns import Turn, Turns
 
 log = logging.getLogger(__name__)
+
+PART_AGAIN = 0.5
+"""The most seconds until a part that was not there is asked again: it costs little, and searches wait for it."""
 
 
 class Worker:
@@ -107,6 +111,8 @@ class Worker:
                     self._store_lost = False
                 await self._open()
                 await self._work()
+            except PartUnavailableError as error:
+                self._put_off(_part(error), most=PART_AGAIN)
             except UnavailableError as error:
                 self._put_off(_part(error))
             except StoreLostError:
@@ -116,10 +122,10 @@ class Worker:
                 log.warning("projection %s failed and will try again: %s", self.name, type(error).__name__)
                 self._put_off(self.name)
 
-    def _put_off(self, part: str) -> None:
+    def _put_off(self, part: str, most: float = math.inf) -> None:
         self._turns.put_back()
         self._failures += 1
-        self._not_before = asyncio.get_running_loop().time() + self._backoff.seconds(self._failures)
+        self._not_before = asyncio.get_running_loop().time() + min(most, self._backoff.seconds(self._failures))
         if self.waiting_for != part:
             log.info("projection %s waits for %s", self.name, part)
         self.state, self.waiting_for = "waiting", part

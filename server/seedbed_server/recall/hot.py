@@ -24,7 +24,7 @@ Matrix = npt.NDArray[np.float32]
 # From fewer on it did no good: docs/recall.md.
 LONG = 8
 _ROWS_AT_ONCE = 1024
-_LEAST = 1e-9  # a length that nothing is divided by less than: what has no vector has a cosine of 0
+_CANCELLED = 1e-3  # a sum of unit vectors that is shorter points nowhere: its cosine is 0, not what rounding left
 # Names that say what speaks, not who; as terms, since that is how the names of speakers come here.
 _GENERIC = ("", "user", "assistant", "ai", "bot", "system", "human", "agent", "tool")
 GENERIC_NAMES = frozenset(tuple(analysis.terms(name)) for name in _GENERIC)
@@ -191,7 +191,7 @@ class HotMemory:
         The context is the weighted sum of the row's vector and those of its
         neighbours, so its product with the query is the sum of theirs, and the sum
         itself is never held. It is 0 where neither the row nor one around it has a
-        vector. The neighbours are those alive: near the end of what a search may
+        vector, or they cancel each other. The neighbours are those alive: near the end of what a search may
         see lengths are worked out anew. Rows that are not alive have a cosine of no
         meaning.
         """
@@ -199,7 +199,8 @@ class HotMemory:
         cut = layout.cut_off()
         if len(cut):
             lengths[cut] = self._lengths_of(cut, layout)
-        cosines = layout.spread_all(self.own_cosines(query)) / np.maximum(lengths, _LEAST)
+        sums = layout.spread_all(self.own_cosines(query))
+        cosines = np.where(lengths > _CANCELLED, sums / np.maximum(lengths, _CANCELLED), 0.0)
         if len(self._chunks):
             np.maximum.at(cosines, self._chunk_rows.view, (self._chunks.view @ query).astype(np.float64))
         return cosines
@@ -257,5 +258,5 @@ def _is_generic(name: tuple[str, ...]) -> bool:
 def _unit(vectors: Matrix) -> Matrix:
     """Scale to unit length along the last axis; zero stays zero."""
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    scaled: Matrix = vectors / np.maximum(lengths, _LEAST)
+    scaled: Matrix = vectors / np.maximum(lengths, 1e-9)
     return scaled

@@ -22,6 +22,9 @@ from seedbed_server.recall.layout import Floats, Mask
 Interval = tuple[datetime, datetime]
 """From the first moment up to, and without, the second; UTC."""
 
+EVER: Interval = (datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC))
+WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
@@ -63,21 +66,24 @@ def intervals(query: str, reference: datetime) -> list[Interval]:
     return [*islice(_intervals(query[:READ], now), _MOST)]
 
 
-def first_interval(text: str, reference: datetime) -> Interval | None:
-    """What a text means that begins with a time; None for one that begins with something else."""
-    found = _PATTERN.match(text.strip())
-    return next(iter(intervals(found[0], reference)), None) if found else None
+def first_time(text: str, reference: datetime) -> tuple[Interval, int, int] | None:
+    """What the first time in a text means, and where it begins and ends; None where there is none, or no such time."""
+    found = _PATTERN.search(text[:READ])
+    meant = intervals(found[0], reference) if found else []
+    return (meant[0], found.start(), found.end()) if found and meant else None
 
 
 def within(spoken: Sequence[Interval], times: Floats, known: Mask) -> Floats:
     """How well each message's time is one that a query speaks of: 1 inside, 1/2 just after, else 0; shape (n,).
 
     ``times`` are seconds since 1970; only rows ``known`` can have any. What happened
-    is told soon after: within a week, or within as long as the interval is, up to two.
+    is told soon after: within a week, or within as long as the interval is, up to
+    two; but not after all that was before.
     """
     found = np.zeros(len(times))
-    for begin, end in ((begin.timestamp(), end.timestamp()) for begin, end in spoken):
-        after = min(max(end - begin, _WEEK), 2 * _WEEK)
+    for moments in spoken:
+        begin, end = (moment.timestamp() for moment in moments)
+        after = 0.0 if moments[0] == EVER[0] else min(max(end - begin, _WEEK), 2 * _WEEK)
         found[known & (begin <= times) & (times < end)] = 1.0
         told = known & (end <= times) & (times < end + after)
         found[told] = np.maximum(found[told], 0.5)

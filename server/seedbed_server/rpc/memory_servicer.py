@@ -156,10 +156,11 @@ class MemoryServicer(MemoryServiceServicer):
             asked_at=valid_at,
         )
         record = await self._record(request)
-        asked_by = await asker(self.log, record.key, search.query, search.session, record.last_seq)
-        search = replace(search, asked_by=asked_by)
         if known_at is not None:
             search = replace(search, upto_seq=await self.log.seq_at(record.key, known_at), as_known=True)
+        elif not search.session:  # else no facts are asked
+            asked_by = await asker(self.log, record.key, search.query, "", record.last_seq)
+            search = replace(search, asked_by=asked_by)
         ranking = await self.recall.search(record, search)
         found = answers.ranking(ranking, explain=request.explain)
         del found.hits[len(within(found.hits, self.page_bytes)) :]
