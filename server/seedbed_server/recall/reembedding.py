@@ -175,7 +175,7 @@ class Reembedding:
                 return 0
             if self._phase == _REMOVING:  # it was given up
                 raise ReembedRunningError
-            if not self._wanted or self._stands:
+            if not self._wanted or self._stands or self._task is None:
                 # Their hashes are the encoder's business: it takes a while, and status tells.
                 if not await asyncio.to_thread(weights.is_complete, self._weights_dir, model):
                     raise ModelUnavailableError

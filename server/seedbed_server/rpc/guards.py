@@ -122,8 +122,6 @@ async def statuses(call: Call) -> AsyncIterator[None]:
     """Turn every exception into a status of the contract."""
     try:
         yield
-    except asyncio.CancelledError:
-        raise
     except grpc.aio.AbortError:
         raise
     except Exception as error:  # noqa: BLE001 - the one place where everything is caught
