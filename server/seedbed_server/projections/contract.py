@@ -65,11 +65,14 @@ class Projection(ABC, Generic[Rows]):
     ``names`` are what it is reported as.
     ``fingerprint`` says what makes it; another one begins at the start of the log.
     ``reach`` is on how many messages before it a message's rows depend.
+    ``together`` is how many memories, with keys one after another, are stored in
+    one place, so that it pays to have them in one batch.
     """
 
     names: ClassVar[tuple[str, ...]]
     schema: ClassVar[str]
     reach: ClassVar[int] = 0
+    together: ClassVar[int] = 1
 
     @property
     def cursor(self) -> str:

@@ -24,10 +24,10 @@ from chromadb.api.models.Collection import Collection
 from chromadb.config import Settings
 from chromadb.errors import InternalError
 
+from seedbed_server.projections.vector_index import TOGETHER
+
 log = logging.getLogger(__name__)
 
-MEMORIES = 8
-"""Memories that share a collection."""
 LOADED = 192 * 2**20
 """Bytes that loaded collections may take together; one alone may be as large as it is."""
 SYNC = 50
@@ -115,7 +115,7 @@ class Pools:
 
 def pool_of(key: int) -> str:
     """The name of the collection that a memory's rows are in."""
-    return f"pool-{key // MEMORIES:06d}"
+    return f"pool-{key // TOGETHER:06d}"
 
 
 def _check(pool: Collection) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 from seedbed.messages import Message
@@ -74,7 +73,7 @@ class Turns:
         """Take the next batch; None where erasures have to be carried out first."""
         room = self._projection.batch_messages
         share = max(LEAST_SHARE, room // max(1, len(self._dirty)))
-        keys = self._taking = tuple(islice(self._dirty, room))
+        keys = self._taking = self._due(room)
         if not keys:
             return []
         # Taken off first: a write that comes while its messages are read puts it on again.
@@ -89,9 +88,21 @@ class Turns:
             self._taking = ()
             return None
         turns = [await self._turn(key, after[key], page) for key, page in found.by_key.items()]
-        self.put(*(key for key in keys if key not in found.by_key))
+        # They come first in the next batch: else, of as many memories as one looks at, the same would always be late.
+        self._dirty = dict.fromkeys(key for key in keys if key not in found.by_key) | self._dirty
         self._taking = ()
         return [turn for turn in turns if turn is not None]
+
+    def _due(self, most: int) -> tuple[int, ...]:
+        """The memories that are due the longest, each with those that are due and stored together with it."""
+        found: dict[int, None] = {}
+        together = self._projection.together
+        for key in self._dirty:
+            if len(found) >= most:
+                break
+            first = key - key % together
+            found |= dict.fromkeys(beside for beside in range(first, first + together) if beside in self._dirty)
+        return tuple(found)
 
     async def _turn(self, key: int, after: int, page: Page) -> Turn | None:
         """Make a turn of what follows in a memory; None for nothing."""

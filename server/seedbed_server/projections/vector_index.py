@@ -22,6 +22,9 @@ READ_TIMEOUT = 60.0
 WRITE_TIMEOUT = 300.0
 """Seconds. What hangs is found by the watchdog; these bound what is merely slow."""
 
+TOGETHER = 8
+"""Memories, with keys one after another, whose rows share a collection."""
+
 ROWS_PER_CALL = 4_000
 """Rows of one call: 6 MB of vectors with 384 dimensions."""
 

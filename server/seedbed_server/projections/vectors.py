@@ -25,7 +25,7 @@ from seedbed_server.projections.calendar import day
 from seedbed_server.projections.contract import Batch, Prepared, Projection, StoreLostError
 from seedbed_server.projections.derived import Derived
 from seedbed_server.projections.recent import Recent
-from seedbed_server.projections.vector_index import VectorIndex
+from seedbed_server.projections.vector_index import TOGETHER, VectorIndex
 
 LAYOUT = "rows-1"  # version of header, ids and kinds of rows; another one encodes anew
 MOST_SEQ = 2**63 - 1
@@ -104,6 +104,7 @@ class Vectors(Projection[list[Row]]):
     ) WITHOUT ROWID;
     """
     batch_messages = 128
+    together = TOGETHER
 
     def __init__(self, derived: Derived, encoder: Encoder, index: VectorIndex) -> None:
         self.space = space_of(encoder.fingerprint)
