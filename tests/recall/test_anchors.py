@@ -86,6 +86,7 @@ def test_what_hangs_on_an_anchor(query: str, begin: datetime, end: datetime) -> 
         "What will I do two days after tomorrow?",
         "What was before 31 June?",
         "after",
+        f"I slept well after the move. {'It is quiet here. ' * 10}",  # tells, and asks nothing
         "before the before the before the",
     ],
 )

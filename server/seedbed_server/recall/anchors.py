@@ -16,10 +16,11 @@ import numpy as np
 from seedbed_server.recall.layout import Floats, Mask
 from seedbed_server.recall.postings import Postings
 from seedbed_server.recall.stopwords import STOPPED, query_terms
-from seedbed_server.recall.times import EVER, NUMBERS, READ, WEEKDAYS, Interval, first_time, intervals
+from seedbed_server.recall.times import EVER, NUMBERS, WEEKDAYS, Interval, first_time, intervals
 
 _DAY = 86_400.0
 _DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
+_LONGEST = 200  # characters of a query: who says more tells things, and does not ask what was before or after them
 _WORDS = 4  # of an event: the first ones, what follows is more likely to be the question's
 _ENOUGH = 1 / 3  # share of an event's words, by their weight, that a message has to hold
 
@@ -83,7 +84,7 @@ class Events:
 
 def spoken_of(query: str, reference: datetime, events: Events) -> list[Interval]:
     """The times that a query speaks of, those that hang on an anchor among them; ``reference`` is aware of its zone."""
-    found = _ANCHORED.search(query[:READ])
+    found = _ANCHORED.search(query) if len(query) <= _LONGEST else None
     if found is None or _NO_TIME.search(query[: found.end("which") + 1]) or _REASON.match(query, found.start("which")):
         return intervals(query, reference)
     try:
