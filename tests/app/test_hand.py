@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 from itertools import count
+from types import SimpleNamespace
 from typing import Any, cast
 
 import click.testing
@@ -15,6 +16,7 @@ from typer.testing import CliRunner
 
 from seedbed import Message, Statement, Window
 from seedbed_server.app.commands import app
+from seedbed_server.app.commands.knowledge import _fact
 from seedbed_server.app.demo import MEMORY, SYSTEM, conversation
 from tests.serving import Serving
 
@@ -96,6 +98,18 @@ def test_entities_and_facts_are_listed(run: Run, memory: str) -> None:
         shown, rest = run(command, memory, "--limit", "1", output=True).splitlines()
         assert shown in run(command, memory)
         assert rest == "there are more; --limit takes them"
+
+
+@pytest.mark.parametrize(
+    ("modality", "shown"), [("asserted", ""), ("planned", "planned: "), ("possible", "possible: ")]
+)
+def test_what_is_not_so_yet_is_shown_as_such(modality: str, shown: str) -> None:
+    """A plan reads as one."""
+    fact: Any = SimpleNamespace(
+        id="t1", subject="Ana", predicate="move to", object="Rome", negated=False, valid_from=None, valid_to=None
+    )
+    fact.modality = modality
+    assert _fact(fact) == f"t1  {shown}Ana move to Rome"
 
 
 def test_a_merge_is_looked_at_done_and_undone(run: Run, memory: str) -> None:

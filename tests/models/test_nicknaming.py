@@ -13,6 +13,8 @@ CALLED = {
     "Everyone calls me Liz.": [("Maya", "Liz")],
     "Elizabeth goes by Liz.": [("Elizabeth", "Liz")],
     "Liz is short for Elizabeth.": [("Elizabeth", "Liz")],
+    "My cat is called Luna.": [],  # a relation
+    "Karl smiled. We adopted a cat too, she's called Luna.": [],  # not Karl
     "Please don't call me Katie.": [],
     "Can you call me Kate?": [],
     "Call me later.": [],

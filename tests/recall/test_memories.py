@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from seedbed_server.projections.recent import Recent
 from seedbed_server.recall import memories, search
 from seedbed_server.recall.memories import TAIL_CHARACTERS, TAIL_ENCODED
 from seedbed_server.recall.postings import Postings
+from seedbed_server.recall.times import EVER
 
 from .rooms import Room, StandInEncoder, StandInIndex, scores, texts
 
@@ -286,6 +289,20 @@ async def test_there_are_no_more_hits_than_an_answer_can_hold(room: Room, monkey
     room.forget_all_hot()
     assert texts(await room.search("m", "number3 thing3")) == every[:4]
     assert len(every) == 12
+
+
+@pytest.mark.parametrize("when", EVER)
+async def test_messages_from_the_ends_of_the_calendar_are_found(room: Room, when: datetime) -> None:
+    """Whatever times the query speaks of; as a float the last moment of all is beyond the calendar."""
+    message = Message.user("The wedding is over.")
+    await room.write("m", "I live in Oslo", replace(message, time=when))
+    for query in (
+        "wedding",
+        "Where did I live last week before the wedding?",
+        "after the wedding",
+        "in May 2023 wedding",
+    ):
+        assert "The wedding is over." in texts(await room.search("m", query))
 
 
 async def test_sessions_and_times_bound_a_search(room: Room) -> None:

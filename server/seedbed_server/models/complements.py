@@ -39,6 +39,7 @@ from .vocabulary import (
 _OBJECTS = {"dobj", "obj", "oprd"}
 _WORD_OF_A_NAME = {"know", "see", "show", "support", "help", "admire"}
 _SETTLED = {"work", "live", "study", "up"}
+_SOMEBODY = {"he", "she", "they"}
 _WHERE = {"in", "at", "on", "near"}
 _PAIRED = {("from", "to"), ("from", "into"), ("out", "of"), ("to", "from")}
 _OWN_WORDS = {"be", "say", "tell", "look", "wait"}
@@ -58,8 +59,13 @@ def complements(clause: Clause, lemmas: Lemmas) -> Iterator[Said]:
 
 
 def _named(clause: Clause) -> Iterator[Said]:
-    """What something is called; who is somebody's by that name is a relation already."""
+    """What something is called; who is somebody's by that name is a relation already.
+
+    Not what "she" is called where a person is taken to be meant: it may be the cat, and the two would be one.
+    """
     subjects = [child for child in clause.verb.children if child.dep_ == "nsubjpass"]
+    if clause.subject.type == "person" and any(subject.lower_ in _SOMEBODY for subject in subjects):
+        return
     for child in clause.verb.children:
         node = clause.thing(child) if child.dep_ == "oprd" and is_name(child) else None
         if node is not None and not any(relation(subject.text) for subject in subjects):

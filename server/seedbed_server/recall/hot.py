@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from seedbed_server.projections import analysis
 from seedbed_server.projections.lexical import DAY_TERMS
+from seedbed_server.projections.rows import LATEST
 from seedbed_server.recall.layout import WEIGHTS, Floats, Layout, Mask, Rows
 from seedbed_server.recall.postings import Postings
 
@@ -137,7 +138,8 @@ class HotMemory:
         self._session_of.extend([self._sessions.setdefault(row.session, len(self._sessions)) for row in rows])
         self._name_of.extend([self._names.setdefault(row.name, len(self._names)) for row in rows])
         self._generic_assistant.extend([row.role == "assistant" and _is_generic(row.name) for row in rows])
-        self._times.extend([np.nan if row.time is None else row.time for row in rows])
+        # The last microseconds of the calendar are beyond it as a float.
+        self._times.extend([np.nan if row.time is None else min(row.time, LATEST) for row in rows])
         self._gists.extend([row.gist for row in rows])
         self._own.extend(np.zeros((len(rows), self._own.view.shape[1]), dtype=np.float32))
         self._lengths.extend(np.zeros(len(rows), dtype=np.float32))

@@ -137,8 +137,9 @@ def _entity(entity: KnownEntity) -> str:
 def _fact(fact: Triple) -> str:
     times = [f"{word} {day(time)}" for word, time in (("since", fact.valid_from), ("until", fact.valid_to)) if time]
     held = f" ({', '.join(times)})" if times else ""
+    meant = "" if fact.modality == "asserted" else f"{fact.modality}: "
     negated = "not: " if fact.negated else ""
-    return f"{fact.id}  {negated}{fact.subject} {fact.predicate} {fact.object}{held}"
+    return f"{fact.id}  {meant}{negated}{fact.subject} {fact.predicate} {fact.object}{held}"
 
 
 def _utc(time: datetime | None) -> datetime | None:
