@@ -123,7 +123,7 @@ class PartStatus(google.protobuf.message.Message):
     DETAIL_FIELD_NUMBER: builtins.int
     part: builtins.str
     """"log", "encoder", "tagger", "vectors"; where they are on, "llm" (an endpoint
-    that reads messages), "summaries" (one that writes them) and "recall_log";
+    that reads messages), "summaries" (one that writes these) and "recall_log";
     while the model is changed, "reembed".
     """
     state: global___PartState.ValueType
