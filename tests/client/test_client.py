@@ -309,6 +309,20 @@ def test_the_deadline_holds(shell: Shell, address: str, scripted: Scripted) -> N
         shell(memory.recall("cats"))
     assert time.monotonic() - began < 3.5
     assert (late.value.code, late.value.stored) == ("DEADLINE_EXCEEDED", "unknown")
+    assert f"{address} did not answer within 0.3 s" in str(late.value)
+
+
+def test_what_is_too_large_for_any_server_is_not_sent(shell: Shell, client: Any, scripted: Scripted) -> None:
+    """It is told as the server tells of what is too large for it; of an import, what came before is stored."""
+    memory, large = client.memory("maya", Window()), Message.user("x" * 20_000_000)
+    for refuse in (lambda: memory.write([large]), lambda: memory.recall(large.text)):
+        with pytest.raises(errors.TooLargeError, match=r"20,000,\d+ bytes are more than the 16,777,216") as refused:
+            shell(refuse())
+        assert (refused.value.reason, refused.value.stored) == ("TOO_LARGE", "no")
+    assert scripted.seen == []
+    with pytest.raises(errors.TooLargeError):
+        shell(memory.import_messages([*HELLO, large]))
+    assert len(scripted.messages["maya"]) == len(HELLO)
 
 
 def test_a_server_that_is_not_there_is_unavailable() -> None:

@@ -97,6 +97,8 @@ def test_every_fault_is_named_and_pull_repairs_it(index: Path, tmp_path: Path) -
     assert str(caught.value).splitlines() == [*faults, weights.HOW_TO_GET]
     assert weights.pull(root, None, [TINY]) == ["tiny"]
     assert weights.verify(root, [TINY]) == []
+    shutil.rmtree(root / "tiny")
+    assert weights.verify(root, [TINY]) == [f"model tiny: is not in {root}"]
 
 
 def test_other_bytes_are_refused_whoever_serves_them(index: Path, tmp_path: Path) -> None:

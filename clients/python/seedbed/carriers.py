@@ -12,14 +12,16 @@ from typing import Any, TypeVar
 
 import grpc
 import grpc.aio
+from google.protobuf.message import Message
 
 from seedbed.calls import Call, Page
 from seedbed.connection import Connection
-from seedbed.errors import MemoryExistsError, MemoryNotFoundError, from_rpc_error
+from seedbed.errors import DeadlineError, MemoryExistsError, MemoryNotFoundError, SeedbedError, from_rpc_error
 from seedbed.memory_calls import MemoryCalls
 from seedbed.v1.admin_service_pb2_grpc import AdminServiceStub
 from seedbed.v1.knowledge_service_pb2_grpc import KnowledgeServiceStub
 from seedbed.v1.memory_service_pb2_grpc import MemoryServiceStub
+from seedbed.wire import sendable
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -35,8 +37,21 @@ def _stubs(channel: grpc.Channel | grpc.aio.Channel) -> dict[str, Any]:
 
 def _begin(stubs: dict[str, Any], connection: Connection, call: Call[Any]) -> Any:
     rpc = getattr(stubs[call.service], call.rpc)
-    timeout = connection.timeout if call.timeout is None else call.timeout
-    return rpc(call.request, timeout=timeout, metadata=connection.metadata(call.request_id))
+    if isinstance(call.request, Message):
+        sendable(call.request)
+    return rpc(call.request, timeout=_timeout(connection, call), metadata=connection.metadata(call.request_id))
+
+
+def _timeout(connection: Connection, call: Call[Any]) -> float:
+    return connection.timeout if call.timeout is None else call.timeout
+
+
+def _typed(error: grpc.RpcError, connection: Connection, call: Call[Any]) -> SeedbedError:
+    """The error as it is raised. Of a deadline gRPC says only that it passed, even where nobody listens."""
+    typed = from_rpc_error(error, call.request_id)
+    if isinstance(typed, DeadlineError) and not typed.reason:
+        typed.args = (f"{connection.address} did not answer within {_timeout(connection, call):g} s; is it there?",)
+    return typed
 
 
 class Carrier:
@@ -60,7 +75,7 @@ class Carrier:
         try:
             reply = _begin(self._stubs, self.connection, call)
         except grpc.RpcError as error:
-            raise from_rpc_error(error, call.request_id) from error
+            raise _typed(error, self.connection, call) from error
         return call.parse(reply)
 
     def run_creating(self, call: Call[R], memory: MemoryCalls) -> R:
@@ -91,7 +106,7 @@ class Carrier:
                 if (item := call.parse(reply)) is not None:
                     yield item
         except grpc.RpcError as error:
-            raise from_rpc_error(error, call.request_id) from error
+            raise _typed(error, self.connection, call) from error
         finally:
             # A caller that stops early must not leave the server sending.
             replies.cancel()
@@ -127,7 +142,7 @@ class AsyncCarrier:
         try:
             reply = await _begin(self._opened(), self.connection, call)
         except grpc.RpcError as error:
-            raise from_rpc_error(error, call.request_id) from error
+            raise _typed(error, self.connection, call) from error
         return call.parse(reply)
 
     async def run_creating(self, call: Call[R], memory: MemoryCalls) -> R:
@@ -160,7 +175,7 @@ class AsyncCarrier:
                 if (item := call.parse(reply)) is not None:
                     yield item
         except grpc.RpcError as error:
-            raise from_rpc_error(error, call.request_id) from error
+            raise _typed(error, self.connection, call) from error
         finally:
             # A caller that stops early must not leave the server sending.
             replies.cancel()

@@ -13,7 +13,7 @@ from typing import Any
 
 import grpc
 
-MAX_MESSAGE_BYTES = 16 * 2**20
+from seedbed.wire import MAX_CALL_BYTES
 
 # Pings only while a call is under way: a dead peer is noticed within 80 s even
 # by a stream with no deadline in sight, and an idle client costs nothing.
@@ -86,10 +86,10 @@ class Connection:
     def options(self) -> list[tuple[str, Any]]:
         """The options of the channel."""
         options: list[tuple[str, Any]] = [
-            ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
-            ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
+            ("grpc.max_send_message_length", MAX_CALL_BYTES),
+            ("grpc.max_receive_message_length", MAX_CALL_BYTES),
             # What is larger than this buffer is sent once only; gRPC's own 256 KiB would leave out large writes.
-            ("grpc.per_rpc_retry_buffer_size", MAX_MESSAGE_BYTES),
+            ("grpc.per_rpc_retry_buffer_size", MAX_CALL_BYTES),
             ("grpc.keepalive_time_ms", KEEPALIVE_MS),
             ("grpc.keepalive_timeout_ms", KEEPALIVE_TIMEOUT_MS),
             ("grpc.primary_user_agent", f"seedbed-python/{_version()}"),

@@ -9,7 +9,7 @@ from seedbed.decisions import Decision, decision_to_proto
 from seedbed.messages import Message, transcript
 from seedbed.v1 import decision_pb2, message_pb2
 from seedbed.v1 import memory_service_pb2 as memory_pb2
-from seedbed.wire import message_to_proto
+from seedbed.wire import message_to_proto, sendable
 
 # An element of an import stream holds at most 1000 messages or decisions (the
 # contract's limit), and about this many bytes: far under the limit of any server.
@@ -46,6 +46,7 @@ def _proto(item: Message | Decision, session: str) -> _Proto:
         return decision_to_proto(item)
     proto = message_to_proto(item)
     proto.session = proto.session or session
+    sendable(proto)
     return proto
 
 

@@ -16,13 +16,18 @@ from datetime import UTC, datetime, timedelta
 from math import isfinite
 from typing import Any
 
+from google.protobuf.message import Message as Proto
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from seedbed import variants
+from seedbed.errors import TooLargeError
 from seedbed.messages import Media, Message, MetadataScalar, MetadataValue, ToolCall
 from seedbed.seeds import Item, Seed, SeedMessage
 from seedbed.surrogates import call_for_wire, message_for_wire, part_for_wire, text_for_wire, value_for_wire
 from seedbed.v1 import memory_service_pb2, message_pb2, variant_pb2
+
+MAX_CALL_BYTES = 16 * 2**20
+"""Of one request, or of one element of a stream: what a server takes."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _INT32 = range(-(2**31), 2**31)
@@ -45,6 +50,13 @@ class WireError(ValueError):
         super().__init__(f"{path}: {why}")
         self.path = path
         self.why = why
+
+
+def sendable(proto: Proto) -> None:
+    """Raise `TooLargeError` for what no server takes; gRPC itself would refuse it without saying what is wrong."""
+    if proto.ByteSize() > MAX_CALL_BYTES:
+        why = f"{proto.ByteSize():,} bytes are more than the {MAX_CALL_BYTES:,} that are sent at once"
+        raise TooLargeError(why, code="RESOURCE_EXHAUSTED", reason="TOO_LARGE", stored="no")
 
 
 # Times

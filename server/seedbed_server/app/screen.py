@@ -46,6 +46,11 @@ def moment(time: datetime | None) -> str:
     return f"{time:%Y-%m-%d %H:%M}" if time else ""
 
 
+def counted(count: int, one: str, many: str = "") -> str:
+    """How many there are of what."""
+    return f"{count} {one if count == 1 else many or f'{one}s'}"
+
+
 def day(time: datetime | None) -> str:
     """The day of a time; nothing where there is none."""
     return f"{time:%Y-%m-%d}" if time else ""

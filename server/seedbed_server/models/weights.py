@@ -115,6 +115,9 @@ def _chosen(root: Path, wanted: Sequence[Model] | None) -> Sequence[Model]:
 
 
 def _problems(folder: Path, model: Model) -> Iterator[str]:
+    if not folder.is_dir():
+        yield f"model {model.name}: is not in {folder.parent}"
+        return
     for file in model.files:
         fault = _fault(folder / file.path, file)
         if fault:

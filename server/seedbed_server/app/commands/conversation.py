@@ -12,6 +12,7 @@ import typer
 from seedbed_server.app.codes import USAGE
 from seedbed_server.app.screen import fail, moment, note, out, say
 from seedbed_server.app.target import Target, calling
+from seedbed_server.app.times import KnownAt, ValidAt
 
 if TYPE_CHECKING:
     from seedbed import Message
@@ -50,11 +51,14 @@ def seed(
     max_tokens: int | None = None,
     session: Session = "default",
     variant: Annotated[str, typer.Option(help="Read through this variant, such as window; else the memory's.")] = "",
+    valid_at: ValidAt = None,
+    known_at: KnownAt = None,
 ) -> None:
     """Print the seed, as the messages that a chat API takes."""
     through = _variant(variant) if variant else None
     with target.client() as client:
-        found = client.memory(memory, session=session).seed(query, max_tokens=max_tokens, variant=through)
+        handle = client.memory(memory, session=session)
+        found = handle.seed(query, max_tokens=max_tokens, variant=through, valid_at=valid_at, known_at=known_at)
         out.print_json(json.dumps(found.messages, ensure_ascii=False))
         cut = ", truncated" if found.truncated else ""
         degraded = f", degraded: {', '.join(found.degraded_parts)}" if found.degraded else ""
@@ -91,11 +95,13 @@ def recall(
     memory: str,
     query: str,
     k: int = 10,
+    valid_at: ValidAt = None,
+    known_at: KnownAt = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show what each leg gave.")] = False,
 ) -> None:
     """Print the ranked search behind the seed."""
     with target.client() as client:
-        found = client.memory(memory).recall(query, k=k, explain=explain)
+        found = client.memory(memory).recall(query, k=k, valid_at=valid_at, known_at=known_at, explain=explain)
         for hit in found.hits:
             say(f"{hit.score:.3f}  {_line(hit.message)}")
             if explain:

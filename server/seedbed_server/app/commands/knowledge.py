@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
@@ -11,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from seedbed_server.app.codes import USAGE
-from seedbed_server.app.screen import day, fail, note, say
+from seedbed_server.app.screen import counted, day, fail, note, say
 from seedbed_server.app.target import Target, calling
+from seedbed_server.app.times import KnownAt, ValidAt
 
 if TYPE_CHECKING:
     from seedbed.results import KnownEntity, Triple
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 app = typer.Typer()
 T = TypeVar("T")
 
-_FORMATS = ["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M:%S.%f"]
-ValidAt = Annotated[datetime | None, typer.Option(formats=_FORMATS, help="Facts that held then (UTC).")]
-KnownAt = Annotated[datetime | None, typer.Option(formats=_FORMATS, help="What was recorded by then (UTC).")]
 Preview = Annotated[bool, typer.Option("--preview", help="Only say what would change.")]
 
 
@@ -53,9 +50,7 @@ def facts(
 ) -> None:
     """List the facts, newest first, with the times in which they held."""
     with target.client() as client:
-        found = client.memory(memory).triples(
-            valid_at=_utc(valid_at), known_at=_utc(known_at), include_superseded=every
-        )
+        found = client.memory(memory).triples(valid_at=valid_at, known_at=known_at, include_superseded=every)
         for fact in _some(found, limit):
             say(_fact(fact))
 
@@ -67,7 +62,7 @@ def merge(target: Target, memory: str, into_id: str, from_id: str, preview: Prev
     with target.client() as client:
         done = client.memory(memory).merge(into_id, from_id, preview=preview)
         say(_entity(done.entity))
-        moved = f"{done.mentions_moved} mentions and {done.triples_moved} facts"
+        moved = f"{counted(done.mentions_moved, 'mention')} and {counted(done.triples_moved, 'fact')}"
         say(f"{moved} would change hands" if preview else f"{moved} changed hands; merge {done.merge_id}")
 
 
@@ -113,12 +108,10 @@ def graph(
     if file.suffix not in FORMATS:
         fail(USAGE, "--out", f" must end with one of {', '.join(FORMATS)}")
     with target.client() as client:
-        written = write_graph(
-            client.memory(memory), file, valid_at=_utc(valid_at), known_at=_utc(known_at), limit=limit
-        )
-    say(f"{written.entities} entities, {written.facts} facts: {file}")
+        written = write_graph(client.memory(memory), file, valid_at=valid_at, known_at=known_at, limit=limit)
+    say(f"{counted(written.entities, 'entity', 'entities')}, {counted(written.facts, 'fact')}: {file}")
     if written.left_out:
-        note(f"{written.left_out} older facts are left out; --limit takes more")
+        note(f"left out: {counted(written.left_out, 'older fact')}; --limit takes more")
 
 
 def _some(items: Iterable[T], limit: int) -> Iterator[T]:
@@ -131,7 +124,7 @@ def _some(items: Iterable[T], limit: int) -> Iterator[T]:
 
 def _entity(entity: KnownEntity) -> str:
     also = f"; also {', '.join(entity.aliases)}" if entity.aliases else ""
-    return f"{entity.id}  {entity.name} ({entity.type}, {entity.mention_count} mentions{also})"
+    return f"{entity.id}  {entity.name} ({entity.type}, {counted(entity.mention_count, 'mention')}{also})"
 
 
 def _fact(fact: Triple) -> str:
@@ -140,7 +133,3 @@ def _fact(fact: Triple) -> str:
     meant = "" if fact.modality == "asserted" else f"{fact.modality}: "
     negated = "not: " if fact.negated else ""
     return f"{fact.id}  {meant}{negated}{fact.subject} {fact.predicate} {fact.object}{held}"
-
-
-def _utc(time: datetime | None) -> datetime | None:
-    return None if time is None else time.replace(tzinfo=UTC)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from seedbed_server.app.screen import moment, note, say
+from seedbed_server.app.screen import counted, moment, note, say
 from seedbed_server.app.target import Target, calling
 
 app = typer.Typer()
@@ -21,7 +21,7 @@ def memories(
     with target.client() as client:
         for info in client.list_memories():
             kind = type(info.variant).__name__
-            say(f"{info.name}  {kind}  {info.message_count} messages  since {moment(info.created_at)}")
+            say(f"{info.name}  {kind}  {counted(info.message_count, 'message')}  since {moment(info.created_at)}")
 
 
 @app.command()
@@ -35,8 +35,8 @@ def delete(
     with target.client() as client:
         info = client.get_memory(memory)
         if not yes:
-            typer.confirm(f"Delete {info.message_count} messages for good?", abort=True, err=True)
-        say(f"{client.delete_memory(memory)} messages deleted")
+            typer.confirm(f"Delete {counted(info.message_count, 'message')} for good?", abort=True, err=True)
+        say(f"{counted(client.delete_memory(memory), 'message')} deleted")
 
 
 @app.command()

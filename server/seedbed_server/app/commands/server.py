@@ -9,7 +9,7 @@ import typer
 
 from seedbed_server.app import settings as configuration
 from seedbed_server.app.codes import USAGE
-from seedbed_server.app.screen import err, fail, out, say
+from seedbed_server.app.screen import counted, err, fail, out, say
 from seedbed_server.app.target import Target, calling
 
 app = typer.Typer()
@@ -94,4 +94,4 @@ def reembed(
     """Change the server's embedding model while it serves; ``seedbed status`` tells how far it is."""
     with target.client() as client:
         messages = client.reembed(model, give_up=give_up)
-        say("given up" if give_up else f"{messages} messages to embed")
+        say("given up" if give_up else f"{counted(messages, 'message')} to embed")

@@ -9,7 +9,7 @@ import typer
 
 from seedbed_server.app import settings as configuration
 from seedbed_server.app.codes import MODELS, USAGE
-from seedbed_server.app.screen import complain, err, fail, note, say
+from seedbed_server.app.screen import complain, counted, err, fail, note, say
 from seedbed_server.app.target import Target, calling
 
 app = typer.Typer()
@@ -73,4 +73,4 @@ def extract(
         raise typer.Exit(USAGE) from None
     except WeightsError as error:
         fail(MODELS, "", str(error))
-    note(f"{count} messages")
+    note(counted(count, "message"))
