@@ -132,6 +132,7 @@ def pairs(mentions: list[MentionRow], claims: list[ClaimRow]) -> set[tuple[str, 
         names = Names()
         names.add(rows, claims if rows is mentions else claims[::-1])
         forms = {row.entity_id: row.form for row in mentions}
+        forms |= {entity_id(form): form for row in claims for form in map(canonical, (row.subject, row.object))}
         found.append({(forms[a.from_id], forms[a.into_id]) for a in names.evident().values()})
     assert found[0] == found[1]
     return found[0]
@@ -264,8 +265,11 @@ FIRST = [
     "Katherine",
     "Kathrine",
 ]
+FIRST += [f"{name}'s {kind}" for name in ("Kate", "Sam") for kind in ("sister", "wife", "sister's wife")]
 ROWS = st.tuples(
-    st.sampled_from(FIRST), st.sampled_from(["sister", "boss", "like", "live in", "be called"]), st.sampled_from(FIRST)
+    st.sampled_from(FIRST),
+    st.sampled_from(["sister", "wife", "divorce", "boss", "like", "live in", "be called"]),
+    st.sampled_from(FIRST),
 )
 
 
@@ -287,6 +291,48 @@ def test_aliases_do_not_depend_on_the_order(
     aliases = at_once.evident()
     assert aliases == by_one.evident()
     assert not {alias.into_id for alias in aliases.values()} & aliases.keys()
+
+
+def unnamed(*claims: ClaimRow) -> set[tuple[str, str]]:
+    """Whom "Maya's father" and the like are, after these claims and whatever is said of them without a name."""
+    told = [said(f"Maya's {kind}", "be", "dead", 9, "other") for kind in ("father", "sister", "wife", "boss", "uncle")]
+    told.append(said("Maya's sister's son", "live in", "Rome", 9, "location"))
+    return {(a, b) for a, b in pairs([], [*claims, *told]) if "'s " in a}
+
+
+RELATIVES = [
+    ([said("Maya", "father", "Henrik")], {("maya's father", "henrik")}, "the one who was named"),
+    ([said("Maya", "father", "Henrik"), said("Maya", "father", "Ole")], set(), "which of two nobody knows"),
+    (
+        [said("Maya", "father", "Henrik"), said("Maya", "father", "Henrik Berg")],
+        {("maya's father", "henrik berg")},
+        "one by two names",
+    ),
+    ([said("Maya", "father", "Henrik"), said("Maya", "father", "Henrik")._replace(negated=1)], set(), "denied"),
+    ([said("Maya", "father", "Henrik")._replace(modality="possible")], set(), "supposed"),
+    ([said("Ann", "father", "Henrik")], set(), "another's father"),
+    (
+        [said("Maya", "sister", "Elena"), said("Elena", "son", "Leo")],
+        {("maya's sister", "elena"), ("maya's sister's son", "leo")},
+        "by way of another",
+    ),
+    (
+        [said("Maya", "be called", "Maya Lind"), said("Maya Lind", "father", "Henrik")],
+        {("maya's father", "henrik")},
+        "by another name of hers",
+    ),
+    ([said("Maya", "wife", "Elena")], {("maya's wife", "elena")}, "of a couple"),
+    ([said("Maya", "wife", "Elena"), said("Elena", "divorce", "Maya")], set(), "no couple any more"),
+    ([said("Maya", "sister", "Elena"), said("Elena", "leave", "Maya")], {("maya's sister", "elena")}, "still a sister"),
+    ([said("Maya", "father", "Henrik"), said("Maya's father", "like", "Henrik")], set(), "two in one claim"),
+    ([said("Maya", "boss", "Rita"), said("Maya", "uncle", "Bo")], set(), "of whom one has many, in time or at once"),
+]
+
+
+@pytest.mark.parametrize(("claims", "expected", "what"), RELATIVES, ids=[what for *_, what in RELATIVES])
+def test_a_relative_without_a_name(claims: list[ClaimRow], expected: set[tuple[str, str]], what: str) -> None:
+    """The only one who was called that, however many the claims; said of one, it is found of the other."""
+    assert unnamed(*claims) == expected, what
 
 
 def test_what_a_user_merged_and_split_is_not_joined_by_evidence() -> None:

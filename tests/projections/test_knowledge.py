@@ -178,6 +178,28 @@ async def test_one_fact_from_two_messages(room: Room) -> None:
     assert (await room.graph()).entities.by_id == {}
 
 
+async def test_what_is_told_of_a_relative_without_a_name(room: Room) -> None:
+    """It is told of the one whose name was given, in whatever order, until that is forgotten; both names find them."""
+
+    async def shown() -> set[str]:
+        graph = await room.graph()
+        spoken = [graph.spoken(fact) for fact in graph.facts.values() if fact.current]
+        return {f"{fact.subject} {fact.predicate} {fact.object}" for fact in spoken}
+
+    room.say("Maya's mother | live in | Oslo")
+    assert await shown() == {"Maya's mother live in Oslo"}
+    named = room.say("Maya | mother | Mina")
+    assert await shown() == {"Maya mother Mina", "Mina live in Oslo"}
+    room.say("Maya's mother | be | dead")
+    assert await shown() == {"Maya mother Mina", "Mina be dead"}
+    graph = await room.graph()
+    mina = graph.entity(entity_id("maya's mother"))
+    assert mina is not None
+    assert (mina.name, mina.aliases) == ("Mina", ("Maya's mother",))
+    await room.projector.wait_erased(room.log.forget(1, named))
+    assert await shown() == {"Maya's mother be dead"}
+
+
 async def test_predicates_between_two_nodes_stand_side_by_side(room: Room) -> None:
     """A second predicate overwrites nothing, and "does not" is not "does"."""
     room.say("Maya | likes | Oslo; Maya | visited | Oslo; Maya | not hates | Oslo")

@@ -18,6 +18,8 @@ conservative, because a wrong join is worse than none.
 - Two names of persons are joined where it was said that the one is called the other
   ("my name is Nora Okafor from now on"). The later name stays, unless it is a single
   word that nobody speaks under, and so a nickname.
+- "Maya's father", whom a message tells of without a name, is joined to the only one who
+  was called her father; of a couple only while nothing was said of a separation.
 """
 
 from __future__ import annotations
@@ -27,11 +29,13 @@ from collections.abc import Iterable, Iterator
 
 from seedbed_server.projections.evidence import Evidence
 from seedbed_server.projections.joining import Alias, Joined
+from seedbed_server.projections.kinship import Kinship
 from seedbed_server.projections.names import canonical
 from seedbed_server.projections.nicknames import FULL, INVOLVED, NAMES_THEMSELVES
 from seedbed_server.projections.rows import UNPLACED, ClaimRow, MentionRow
 from seedbed_server.projections.spellings import Spellings
 
+ALONE = "the only one who was called that"
 FIRST_NAME = "first name of the only person called so"
 SAID = "it was said that this is their name"
 SHORT_FORM = "short form of the name of the only person called so"
@@ -58,6 +62,7 @@ class Names:
         self._called: dict[tuple[str, str], Said] = {}  # when it was said last
         self._evidence = Evidence()
         self._spellings = Spellings()
+        self._kinship = Kinship()
         self._paired: frozenset[str] = frozenset()
         self._by_first: defaultdict[str, set[str]] = defaultdict(set)
         self._by_form: defaultdict[str, set[str]] = defaultdict(set)
@@ -77,6 +82,8 @@ class Names:
             self._seen(claim.subject_id, claim.subject, claim.subject_type)
             self._seen(claim.object_id, claim.object, claim.object_type)
             tie = (claim.subject_id, claim.object_id)
+            if self._kinship.add_claim(claim):
+                self._evident = None
             if any(map(self._matters, self._evidence.add_claim(claim))) or not self._paired.isdisjoint(tie):
                 self._evident = None
             if claim.predicate == "be called" and claim.modality == "asserted" and not claim.negated:
@@ -105,6 +112,9 @@ class Names:
                 found.join(short, into, SHARED if shares else reason)
         for variant, name in self._spelt():
             found.join(variant, name, SPELLING)
+        for relative, name in self._kinship.meant(found.end):
+            if self._is_person(name) and (relative, name) not in self._tied:
+                found.join(relative, name, ALONE)
         return found.aliases()
 
     def _meant(self, short: str, ids: set[str], reason: str) -> tuple[str, bool]:
@@ -193,6 +203,8 @@ class Names:
             self._forms[i] = form = canonical(text)
             self._by_first[form.split(" ", 1)[0]].add(i)
             self._by_form[form].add(i)
+            if self._kinship.add_name(i, form):
+                self._evident = None
         if kind == "other":
             return  # no vote
         before = self._votes[i]
