@@ -20,10 +20,11 @@ from seedbed_server.models.contract import Passage
 from seedbed_server.models.encoder import Encoder
 from seedbed_server.projections import summaries, textrank
 from seedbed_server.projections.abstractive import Abstractive
+from seedbed_server.projections.checkpoints import SOURCE_BLOCKS
 from seedbed_server.projections.contract import Backoff
 from seedbed_server.projections.derived import Derived
 from seedbed_server.projections.projector import Projector
-from seedbed_server.projections.summaries import BLOCK, LANES, SOURCE_BLOCKS, Summaries, summarised
+from seedbed_server.projections.summaries import BLOCK, LANES, Summaries, summarised
 from seedbed_server.projections.summarisers import Draft, Extractive, Summariser
 
 from .source import ListLog

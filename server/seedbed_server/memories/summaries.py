@@ -13,7 +13,8 @@ from seedbed.seeds import Item, Shown
 from seedbed.tokens import PER_MESSAGE, count, cut
 from seedbed.variants import Summary, SummaryBuffer
 from seedbed_server.memories.view import Answer, View
-from seedbed_server.projections.summaries import Checkpoint, Summaries
+from seedbed_server.projections.checkpoints import Checkpoint
+from seedbed_server.projections.summaries import Summaries
 
 log = logging.getLogger(__name__)
 

@@ -20,7 +20,6 @@ leaves the session waiting, with backoff, and others go on.
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import sqlite3
 import time
@@ -32,31 +31,16 @@ from itertools import count
 from seedbed.messages import Message
 from seedbed.variants import Hybrid, Summary, SummaryBuffer
 from seedbed_server.errors import UnavailableError
+from seedbed_server.projections import checkpoints
+from seedbed_server.projections.checkpoints import MAX_SEQ, Checkpoint, Session
 from seedbed_server.projections.contract import Backoff, Batch, Prepared, Projection, Source, StoreLostError
 from seedbed_server.projections.derived import Derived
-from seedbed_server.projections.summarisers import Draft, Line, Summariser
+from seedbed_server.projections.summarisers import Summariser
 
 log = logging.getLogger(__name__)
 
 BLOCK = 8
-MAX_SEQ = 2**63 - 1
 LANES = 4
-LEAVES = 4  # summaries on demand kept per session, the newest made, besides the checkpoints
-SOURCE_BLOCKS = 32  # newest checkpoints whose sources are named where a summary stands on all messages before it
-
-Session = tuple[int, str]
-
-
-@dataclass(frozen=True, slots=True)
-class Checkpoint:
-    """The summary of a session's messages up to ``upto_seq``.
-
-    ``source_ids`` are the messages its words stand on: of a language model's, the newest of them.
-    """
-
-    text: str
-    upto_seq: int
-    source_ids: tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -77,19 +61,7 @@ class Summaries(Projection[list[Session]]):
     """Marks sessions to be folded, and folds them in the background (``run``)."""
 
     names = ("summaries",)
-    schema = """
-    CREATE TABLE IF NOT EXISTS summary (
-        key INTEGER NOT NULL, session TEXT NOT NULL, upto_seq INTEGER NOT NULL, leaf INTEGER NOT NULL,
-        text TEXT NOT NULL, sources TEXT NOT NULL, lines TEXT NOT NULL,
-        PRIMARY KEY (key, session, leaf, upto_seq)
-    ) WITHOUT ROWID;
-    CREATE TABLE IF NOT EXISTS folded (
-        key INTEGER NOT NULL, seq INTEGER NOT NULL, session TEXT NOT NULL, PRIMARY KEY (key, seq)
-    ) WITHOUT ROWID;
-    CREATE TABLE IF NOT EXISTS asked (
-        key INTEGER NOT NULL, session TEXT NOT NULL, leaf_seq INTEGER NOT NULL, PRIMARY KEY (key, session, leaf_seq)
-    ) WITHOUT ROWID;
-    """
+    schema = checkpoints.SCHEMA
     batch_messages = 512
 
     def __init__(
@@ -125,7 +97,7 @@ class Summaries(Projection[list[Session]]):
 
     async def fold(self, key: int, session: str, upto_seq: int = 0) -> None:
         """Queue a session: all its full blocks, and with ``upto_seq`` also a summary that ends exactly there."""
-        await self._derived.write(lambda db: _ask(db, [(key, session)], upto_seq))
+        await self._derived.write(lambda db: checkpoints.ask(db, [(key, session)], upto_seq))
         self._enqueue([(key, session)], upto_seq)
 
     async def wait_folded(self, key: int, session: str, timeout: float = 30.0) -> bool:  # noqa: ASYNC109
@@ -144,7 +116,7 @@ class Summaries(Projection[list[Session]]):
         None of those returned reaches past the message ``upto``, unless that is 0.
         None when nothing of the session is folded so far.
         """
-        return await self._derived.read(lambda db: _find(db, key, session, covering, upto or MAX_SEQ))
+        return await self._derived.read(lambda db: checkpoints.find(db, key, session, covering, upto or MAX_SEQ))
 
     def trouble(self) -> str:
         """Say what folding waits for: "summariser" while any session fails, else nothing."""
@@ -163,7 +135,7 @@ class Summaries(Projection[list[Session]]):
 
     def commit(self, db: sqlite3.Connection, prepared: Prepared[list[Session]]) -> None:
         """Queue them durably."""
-        _ask(db, prepared.rows)
+        checkpoints.ask(db, prepared.rows)
 
     async def committed(self, prepared: Prepared[list[Session]]) -> None:
         """Queue them for the task."""
@@ -172,7 +144,7 @@ class Summaries(Projection[list[Session]]):
     async def forget(self, key: int, seqs: Sequence[int]) -> Mapping[str, int]:
         """Delete every summary that the messages had a part in; they are made again without them."""
         self._epochs[key] += 1
-        erased, sessions = await self._derived.write(lambda db: _forget(db, key, seqs))
+        erased, sessions = await self._derived.write(lambda db: checkpoints.forget(db, key, seqs))
         self._enqueue_anew(key, sessions)
         return {"summaries": erased}
 
@@ -180,7 +152,7 @@ class Summaries(Projection[list[Session]]):
         """Delete the memory's summaries. If the memory lives on, all are made anew."""
         self._epochs[key] += 1
         alive = await self._source.record(key) is not None
-        erased, lost = await self._derived.write(lambda db: _drop(db, key, alive=alive))
+        erased, lost = await self._derived.write(lambda db: checkpoints.drop(db, key, alive=alive))
         if alive:
             self._enqueue_anew(key, [])
             for session, leaf_seq in lost:
@@ -293,24 +265,24 @@ class Summaries(Projection[list[Session]]):
         """Make the session's next checkpoint, or leaf; says whether there may be more to do."""
         key, name = session
         epoch, generation = self._epochs[key], self._derived.generation
-        after, before = await self._derived.read(lambda db: _newest(db, key, name))
+        after, before = await self._derived.read(lambda db: checkpoints.newest(db, key, name))
         block = await self._source.read(key, after_seq=after, limit=BLOCK, session=name)
         leaf_seq = 0
         if len(block) < BLOCK:
             if not job.leaves:
                 return False
             leaf_seq = min(job.leaves)
-            after, before = await self._derived.read(lambda db: _newest(db, key, name, leaf_seq))
+            after, before = await self._derived.read(lambda db: checkpoints.newest(db, key, name, leaf_seq))
             near = await self._source.read(key, after_seq=after, limit=BLOCK, session=name)
             block = [message for message in near if message.seq <= leaf_seq]
-            if not block or await self._derived.read(lambda db: _has_leaf(db, key, name, block[-1].seq)):
+            if not block or await self._derived.read(lambda db: checkpoints.has_leaf(db, key, name, block[-1].seq)):
                 return _made(job, leaf_seq)
         draft = await self._summariser.fold(before, [m for m in block if self._indexable(m)])
 
         def commit(db: sqlite3.Connection) -> None:
             if self._epochs[key] != epoch or self._derived.generation != generation:
                 raise StoreLostError  # something was erased meanwhile: it may be in the draft
-            _save(db, session, block, draft, leaf=leaf_seq > 0)
+            checkpoints.save(db, session, block, draft, leaf=leaf_seq > 0)
 
         await self._derived.write(commit)
         return _made(job, leaf_seq) if leaf_seq else True
@@ -327,96 +299,3 @@ def summarised(variant: object) -> bool:
     """Whether a memory that is read through this variant shows a summary."""
     parts = variant.parts if isinstance(variant, Hybrid) else (variant,)
     return any(isinstance(part, Summary | SummaryBuffer) for part in parts)
-
-
-def _ask(db: sqlite3.Connection, sessions: Sequence[Session], leaf_seq: int = 0) -> None:
-    db.executemany(
-        "INSERT OR IGNORE INTO asked VALUES (?, ?, ?)",
-        [(key, session, leaf_seq) for key, session in sessions],
-    )
-
-
-def _find(db: sqlite3.Connection, key: int, session: str, covering: int, upto: int) -> Checkpoint | None:
-    query = "SELECT text, upto_seq, sources, lines FROM summary WHERE key = ? AND session = ? AND upto_seq <= ? "
-    row: tuple[str, int, str, str] | None = None
-    if covering:
-        enough = query + "AND upto_seq >= ? ORDER BY upto_seq, leaf LIMIT 1"
-        row = db.execute(enough, (key, session, upto, covering)).fetchone()
-    row = row or db.execute(query + "ORDER BY upto_seq DESC, leaf LIMIT 1", (key, session, upto)).fetchone()
-    if row is None:
-        return None
-    text, ends, own, lines = row
-    blocks = [own]
-    if lines == "[]":  # its sources are those of its block; it also stands on what the checkpoints before it do
-        earlier = (
-            "SELECT sources FROM summary WHERE key = ? AND session = ? AND leaf = 0 AND upto_seq < ? "
-            "ORDER BY upto_seq DESC LIMIT ?"
-        )
-        blocks += [block for (block,) in db.execute(earlier, (key, session, ends, SOURCE_BLOCKS))]
-    sources = sorted({(seq, i) for block in blocks for seq, i in json.loads(block)})
-    return Checkpoint(text, ends, tuple(i for _, i in sources))
-
-
-def _newest(db: sqlite3.Connection, key: int, session: str, upto: int = MAX_SEQ) -> tuple[int, Draft | None]:
-    """The newest checkpoint that ends at ``upto`` or before, and where it ends."""
-    query = (
-        "SELECT upto_seq, text, sources, lines FROM summary WHERE key = ? AND session = ? AND leaf = 0 "
-        "AND upto_seq <= ? ORDER BY upto_seq DESC LIMIT 1"
-    )
-    row = db.execute(query, (key, session, upto)).fetchone()
-    if row is None:
-        return 0, None
-    upto, text, sources, lines = row
-    return upto, Draft(
-        text, tuple((seq, i) for seq, i in json.loads(sources)), tuple(Line(*line) for line in json.loads(lines))
-    )
-
-
-def _has_leaf(db: sqlite3.Connection, key: int, session: str, upto_seq: int) -> bool:
-    query = "SELECT 1 FROM summary WHERE key = ? AND session = ? AND leaf > 0 AND upto_seq = ?"
-    return db.execute(query, (key, session, upto_seq)).fetchone() is not None
-
-
-def _save(db: sqlite3.Connection, session: Session, block: Sequence[Message], draft: Draft, *, leaf: bool) -> None:
-    key, name = session
-    lines = json.dumps([(line.seq, line.id, line.who, line.text) for line in draft.lines])
-    number = 0  # of a checkpoint; leaves count up
-    if leaf:
-        last = "SELECT COALESCE(MAX(leaf), 0) FROM summary WHERE key = ? AND session = ?"
-        number = db.execute(last, (key, name)).fetchone()[0] + 1
-    row = (key, name, block[-1].seq, number, draft.text, json.dumps(draft.sources), lines)
-    db.execute("INSERT OR REPLACE INTO summary VALUES (?, ?, ?, ?, ?, ?, ?)", row)
-    db.executemany("INSERT OR IGNORE INTO folded VALUES (?, ?, ?)", [(key, m.seq, name) for m in block])
-    if leaf:
-        old = "DELETE FROM summary WHERE key = ? AND session = ? AND leaf > 0 AND leaf <= ?"
-        db.execute(old, (key, name, number - LEAVES))
-
-
-def _forget(db: sqlite3.Connection, key: int, seqs: Sequence[int]) -> tuple[int, list[Session]]:
-    first: dict[str, int] = {}
-    for seq in seqs:
-        row = db.execute("SELECT session FROM folded WHERE key = ? AND seq = ?", (key, seq)).fetchone()
-        if row is not None:
-            first[row[0]] = min(seq, first.get(row[0], seq))
-    erased = 0
-    for session, seq in first.items():
-        where = "WHERE key = ? AND session = ? AND"
-        erased += db.execute(f"DELETE FROM summary {where} upto_seq >= ?", (key, session, seq)).rowcount  # noqa: S608
-        db.execute(f"DELETE FROM folded {where} seq >= ?", (key, session, seq))  # noqa: S608
-    sessions = [(key, session) for session in first]
-    _ask(db, sessions)
-    return erased, sessions
-
-
-def _drop(db: sqlite3.Connection, key: int, *, alive: bool) -> tuple[int, list[tuple[str, int]]]:
-    """Delete a memory's summaries, and ask for them again where it is ``alive``: sessions, with where a leaf ended."""
-    query = "SELECT DISTINCT session, CASE WHEN leaf > 0 THEN upto_seq ELSE 0 END FROM summary WHERE key = ?"
-    lost = db.execute(query, (key,)).fetchall()
-    erased = db.execute("DELETE FROM summary WHERE key = ?", (key,)).rowcount
-    db.execute("DELETE FROM folded WHERE key = ?", (key,))
-    if alive:
-        for session, leaf_seq in lost:
-            _ask(db, [(key, session)], leaf_seq)
-    else:
-        db.execute("DELETE FROM asked WHERE key = ?", (key,))
-    return erased, lost
