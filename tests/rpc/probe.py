@@ -13,7 +13,8 @@ from seedbed.v1 import memory_service_pb2 as pb
 from seedbed.v1.admin_service_pb2_grpc import AdminServiceServicer
 from seedbed.v1.knowledge_service_pb2_grpc import KnowledgeServiceServicer
 from seedbed.v1.memory_service_pb2_grpc import MemoryServiceServicer
-from seedbed_server.rpc.guards import Draining, Guards, chain
+from seedbed_server.rpc.guards import Draining, chain
+from seedbed_server.rpc.interceptor import Guards
 from seedbed_server.rpc.server import Server, Tls
 
 from .calling import Caller

@@ -65,7 +65,8 @@ from seedbed_server.recall import FactSources, HotMemories, Lens, QueryVectors, 
 from seedbed_server.recall.reembedding import IN_USE, Reembedding
 from seedbed_server.recall_log import RecallLog
 from seedbed_server.rpc.admin_servicer import AdminServicer, Part
-from seedbed_server.rpc.guards import Draining, Guards, chain
+from seedbed_server.rpc.guards import Draining, chain
+from seedbed_server.rpc.interceptor import Guards
 from seedbed_server.rpc.knowledge_servicer import KnowledgeServicer
 from seedbed_server.rpc.memory_servicer import MemoryServicer
 from seedbed_server.rpc.paging import PAGE_BYTES

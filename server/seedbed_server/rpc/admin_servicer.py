@@ -19,7 +19,7 @@ from seedbed_server.projections.projector import Projector
 from seedbed_server.recall.reembedding import Reembedding
 from seedbed_server.rpc import checks
 from seedbed_server.rpc.answers import stamp
-from seedbed_server.rpc.guards import current_namespaces, open_namespace, require_operator
+from seedbed_server.rpc.caller import current_namespaces, open_namespace, require_operator
 
 Context = grpc.aio.ServicerContext[Any, Any]
 

@@ -23,7 +23,7 @@ from seedbed_server.projections.timeline import Spell
 from seedbed_server.projections.triples import Fact
 from seedbed_server.rpc import checks
 from seedbed_server.rpc import knowledge_answers as answers
-from seedbed_server.rpc.guards import open_namespace
+from seedbed_server.rpc.caller import open_namespace
 from seedbed_server.rpc.listing import Key, Listing, from_token
 from seedbed_server.rpc.paging import PAGE_BYTES, within
 from seedbed_server.rpc.sources import sources

@@ -26,7 +26,7 @@ from seedbed_server.memories import Ask, Forgetting, Seeder
 from seedbed_server.recall import Recall, Search, asker
 from seedbed_server.recall_log import RecallLog
 from seedbed_server.rpc import answers, checks, decisions, recalls
-from seedbed_server.rpc.guards import current_request_id, open_namespace
+from seedbed_server.rpc.caller import current_request_id, open_namespace
 from seedbed_server.rpc.limits import LIMITS
 from seedbed_server.rpc.paging import PAGE_BYTES, ROWS, page, within
 from seedbed_server.rpc.recall_entries import of_recall, of_seed

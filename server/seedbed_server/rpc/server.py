@@ -15,7 +15,7 @@ from seedbed.v1.admin_service_pb2_grpc import add_AdminServiceServicer_to_server
 from seedbed.v1.knowledge_service_pb2_grpc import add_KnowledgeServiceServicer_to_server
 from seedbed.v1.memory_service_pb2_grpc import add_MemoryServiceServicer_to_server
 from seedbed_server.rpc.admin_servicer import AdminServicer
-from seedbed_server.rpc.guards import Guards
+from seedbed_server.rpc.interceptor import Guards
 from seedbed_server.rpc.knowledge_servicer import KnowledgeServicer
 from seedbed_server.rpc.memory_servicer import MemoryServicer
 
