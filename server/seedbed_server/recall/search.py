@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -123,7 +124,7 @@ class Recall:
         lens = self.lens
         with lens.looking():
             lens.queries.begin(search.query)
-            said = await self._said(record, search, terms)
+            said, _ = await asyncio.gather(self._said(record, search, terms), lens.hot.warm(record))
             async with lens.hot.current(record) as (memory, _):  # the words, while the query is encoded
                 words = await undivided(partial(_match, memory, terms, search, said.stated))
             vector = await lens.queries.get(search.query)  # nobody waits for this memory meanwhile
