@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from benchmarks import graphing, ingesting, scale, seeding, starting, writing
+from benchmarks import graphing, ingesting, legs, scale, seeding, starting, writing
 from benchmarks.outcome import Outcome
 from seedbed_server.app.settings import load, models_dir
 from seedbed_server.models.manifest import by_role
@@ -25,7 +25,10 @@ def main() -> int:
     """Run the benchmarks; the exit code is 1 when a bar does not hold."""
     parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__)
     parser.add_argument(
-        "only", nargs="*", metavar="NAME", help="start, write, ingest, seed, graph or scale; default: all but scale"
+        "only",
+        nargs="*",
+        metavar="NAME",
+        help="start, write, ingest, seed, legs, graph or scale; default: all but scale",
     )
     parser.add_argument("--quick", action="store_true", help="small sizes: to see that it runs, not for figures")
     parser.add_argument("--write", action="store_true", help="put the figures into docs/benchmarks.md")
@@ -63,6 +66,7 @@ def _benchmarks(folder: Path, *, quick: bool) -> dict[str, Callable[[], Outcome]
             "write": lambda: writing.run(folder, rounds=1, seconds=1.0),
             "ingest": lambda: ingesting.run(folder, encoder, rounds=1, messages=256),
             "seed": lambda: seeding.run(folder, models, messages=600, queries=30),
+            "legs": lambda: legs.run(messages=600, queries=30),
             "graph": lambda: graphing.run(facts=1_000, rounds=20),
         }
     return {
@@ -70,6 +74,7 @@ def _benchmarks(folder: Path, *, quick: bool) -> dict[str, Callable[[], Outcome]
         "write": lambda: writing.run(folder, rounds=5, seconds=3.0),
         "ingest": lambda: ingesting.run(folder, encoder, rounds=3, messages=1_000),
         "seed": lambda: seeding.run(folder, models, messages=10_000, queries=200),
+        "legs": lambda: legs.run(messages=10_000, queries=200),
         "graph": lambda: graphing.run(facts=10_000, rounds=200),
     }
 
