@@ -30,6 +30,12 @@ TIMES = {
     "I go to Lima tomorrow": ["Maya | go to | Lima | planned | from 2025-02-12"],
     "my mum is staying with us next week": ["Maya's mother | stay with | Maya | planned | from 2025-02-17"],
     "Tom got married last Saturday": ["Tom | be | married | from 2025-02-08"],
+    "I got married yesterday!": ["Maya | be | married | from 2025-02-10"],
+    "We got married last May": ["Maya | be | married | from 2024-05-01"],
+    "I got engaged to Tom yesterday": ["Maya | be engaged to | Tom | from 2025-02-10"],
+    "Finally got married last Saturday": ["Maya | be | married | from 2025-02-08"],
+    "Got married to Tom in May!": ["Maya | be married to | Tom | from 2024-05-01"],
+    "Got diagnosed with asthma last week": ["Maya | be diagnosed with | asthma | from 2025-02-03"],
     "I quit my job at Intel last Friday": ["Maya | leave | Intel | from 2025-02-07"],
     "My brother is marrying a woman called In\u00eas in September": [
         "Maya's brother | marry | In\u00eas | planned | from 2025-09-01"
@@ -37,6 +43,14 @@ TIMES = {
     "My last day at Intel is 26 June": ["Maya | work at | Intel | to 2025-06-27"],
     "My last day at Tidepost was 31 January": ["Maya | work at | Tidepost | to 2025-02-01"],
     "My first day at Spotify is 3 March": ["Maya | work at | Spotify | planned | from 2025-03-03"],
+    "Today was my last day at Skybet.": ["Maya | work at | Skybet | to 2025-02-12"],
+    "It's my last day at Skybet today": ["Maya | work at | Skybet | to 2025-02-12"],
+    "It's my very last day at Skybet": ["Maya | work at | Skybet | to 2025-02-12"],
+    "Next Friday will be my last day at Skybet": ["Maya | work at | Skybet | to 2025-02-22"],
+    "Today is my first day at Monzo": ["Maya | work at | Monzo | from 2025-02-11"],
+    "Had my first day at Monzo today": ["Maya | work at | Monzo | from 2025-02-11"],
+    "Tomorrow is my first day at Monzo": ["Maya | work at | Monzo | planned | from 2025-02-12"],
+    "Last Friday was Tom's last day at Skybet": ["Tom | work at | Skybet | to 2025-02-08"],
     "My birthday is 3 March 1990.": ["Maya | be born on | 3 March 1990"],
     "I'd love to live in Rome": ["Maya | live in | Rome | possible"],
 }
@@ -72,6 +86,11 @@ WORK = {
         "Maya | girlfriend | Sophie",
         "Sophie | be promoted to | head nurse",
     ],
+    "I've been promoted to lead engineer": ["Maya | be promoted to | lead engineer"],
+    "OMG I've been promoted to lead engineer": ["Maya | be promoted to | lead engineer"],
+    "I've just been promoted to team lead at Monzo!": ["Maya | be promoted to | team lead"],
+    "Just got promoted to lead engineer!": ["Maya | be promoted to | lead engineer"],
+    "I've been promoted to cut costs": [],
     "I finally opened my own bakery, Crumb & Co, on Park Row": ["Maya | open | bakery", "Maya | open | Crumb & Co"],
     "Tom & Ana moved to Leeds": ["Tom | moved to | Leeds", "Ana | moved to | Leeds"],
 }
@@ -79,6 +98,11 @@ WORK = {
 PEOPLE = {
     "My sister Ana is happy. She's dating a guy named Oscar": ["Maya | sister | Ana", "Ana | date | Oscar"],
     "Pilar and her boyfriend Thijs got engaged": ["Pilar | boyfriend | Thijs", "Pilar | be engaged to | Thijs"],
+    "Owen and I got married": ["Owen | be married to | Maya"],
+    "Tom and I got engaged": ["Tom | be engaged to | Maya"],
+    "I've got married": ["Maya | be | married"],
+    "I never got married": ["not Maya | be | married"],
+    "Guess what, Tom and Ana are engaged": ["Tom | be engaged to | Ana"],
     "Tom and I broke up": ["Tom | be separated from | Maya"],
     "My niece is Fenna, her best friend is a girl called Noor": ["Maya | niece | Fenna", "Fenna | friend | Noor"],
     "Our new neighbours are called Ruth and Sven": ["Maya | neighbour | Ruth", "Maya | neighbour | Sven"],
@@ -95,7 +119,36 @@ PASSING = {
     "I'm flying back to Lagos on the 20th": ["Maya | go to | Lagos | planned | from 2025-02-20"],
 }
 
-CLAIMS = {**TIMES, **MOVES, **WORK, **PEOPLE, **PASSING}
+# What did not come about, and what is not said to have.
+NOT_SO = {
+    "I almost got married last year": [],
+    "Tom and I nearly moved to Leeds": [],
+    "My dad nearly died": [],
+    "I'm almost blind": [],
+    "I almost never eat meat": ["not Maya | eat | meat"],
+    "I'd have moved to Leeds": [],
+    "I'd have been promoted to lead engineer": [],
+    "I was told I'd be promoted to lead engineer": [],
+    "I get pregnant easily": [],
+    "I wish I got married": [],
+    "My phone got stolen": [],
+    "Today was almost my last day at Skybet": [],
+    "Today wasn't my last day at Skybet": [],
+    "Today would have been my last day at Skybet": [],
+    "Friday was going to be my last day at Skybet": [],
+    "Maybe Friday is my last day at Skybet": [],
+    "If my last day at Skybet is Friday, fine": [],
+    "is today my first day at Monzo": [],
+    "It was my last day at Skybet": [],
+    "Nervous about tomorrow. It's my first day at Monzo!": [],
+    "It was like my first day at Monzo yesterday": [],
+    "Today was my first day off at Skybet": [],
+    "Today was my last day at school": [],
+    "Today was my last day at the beach": [],
+    "My last day at Tom's was Friday": [],
+}
+
+CLAIMS = {**TIMES, **MOVES, **WORK, **PEOPLE, **PASSING, **NOT_SO}
 
 TYPES = {
     "I drive a Skoda Octavia": "Skoda Octavia/product",

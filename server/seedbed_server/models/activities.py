@@ -48,10 +48,15 @@ def _activity(verb: Token, scene: Scene) -> str:
 
 def new_post(clause: Clause) -> Iterator[Said]:
     """The post that one is promoted to, where the parser took its first word for a verb: "promoted to head nurse"."""
+    first = clause.verb.i + 2
     for child in clause.verb.children if clause.base == "be promoted" else ():
-        if child.dep_ != "xcomp" or child.i == 0 or child.nbor(-1).lower_ != "to":
+        if child.dep_ not in {"xcomp", "advcl"} or child.i < first:
+            continue
+        to = clause.scene.doc[first - 1]
+        if to.lower_ != "to" or to.head != child:
             continue
         last = next((noun for noun in child.rights if noun.dep_ == "dobj"), child)
-        words = clause.scene.doc[child.i : last.right_edge.i + 1]
-        if len(words) <= LONGEST_OBJECT:
+        where = [prep.i for prep in (*child.rights, *last.rights) if prep.lower_ in {"at", "in", "on"}]
+        words = clause.scene.doc[first : min([last.right_edge.i + 1, *where])]
+        if len(words) <= LONGEST_OBJECT and last.tag_ != "NNS":  # "to cut costs"
             yield Said("be promoted to", Node(words.text, "other"), words[-1])

@@ -13,7 +13,7 @@ from spacy.tokens import Token
 
 from .activities import activities, new_post
 from .clauses import Clause, Said, antecedent, canonical, hanging, is_none, objects_of
-from .copula import copula
+from .copula import became, copula
 from .lemmas import Lemmas
 from .phrases import Node, Scene
 from .predicates import PREDICATES, STATE_CHANGES
@@ -54,6 +54,7 @@ def complements(clause: Clause, lemmas: Lemmas) -> Iterator[Said]:
     else:
         if (state := _state(clause)) is not None:
             yield Said("be", Node(state, "other"), clause.verb)
+        yield from became(clause)
         yield from new_post(clause)
         yield from _action(clause, lemmas)
 

@@ -8,9 +8,16 @@ from spacy.tokens import Token
 
 from .clauses import Clause, Said, canonical, hanging, is_none, objects_of
 from .phrases import Node
+from .predicates import MUTUAL_STATES
 from .relations import holder_of, is_name
+from .stance import is_nearly
 from .trees import each_of
-from .vocabulary import DISPOSITIONS, DWELLINGS, INSTITUTIONS, LASTING, PRAISE, WHEREABOUTS, relation
+from .vocabulary import BECOMING, DISPOSITIONS, DWELLINGS, INSTITUTIONS, LASTING, PRAISE, WHEREABOUTS, relation
+
+_NEWLY = {"now", "officially", "legally", "finally", "also", "actually", "soon"}
+"""Adverbs that leave a name as it is said; one is "basically" or "practically" somebody else."""
+
+_BECOME = {"be", *MUTUAL_STATES.values()}
 
 
 def copula(clause: Clause) -> Iterator[Said]:
@@ -32,6 +39,14 @@ def copula(clause: Clause) -> Iterator[Said]:
                     yield Said("work at" if employed else canonical(f"be {child.lower_}"), node, noun)
                 if child.lower_ == "in" and noun.lower_ in DWELLINGS and clause.subject.type == "person":
                     yield from _home(clause, noun)
+
+
+def became(clause: Clause) -> Iterator[Said]:
+    """What somebody is from then on: "got married", "got engaged to Tom"; not what one gets at times, as in "I get"."""
+    if clause.lemma == "get" and clause.verb.tag_ not in {"VBP", "VBZ"}:
+        for child in clause.verb.children:
+            if child.dep_ == "acomp" and child.lower_ in BECOMING:
+                yield from (said for said in _quality(clause, child) if said.predicate in _BECOME)
 
 
 def _is_employer(clause: Clause, noun: Token, node: Node) -> bool:
@@ -85,8 +100,24 @@ def _attribute(clause: Clause, noun: Token) -> Iterator[Said]:
     node = clause.thing(noun)
     if node is None or (node.type == "person" and noun.dep_ == "conj"):
         return
-    yield Said("be", node, noun, is_none(noun))
+    yield Said("be called" if _is_own_name(clause, noun, node) else "be", node, noun, is_none(noun))
     yield from _employer(clause, noun)
+
+
+def _is_own_name(clause: Clause, noun: Token, name: Node) -> bool:
+    """Whether the speaker says a full name that shares one with theirs: "I'm Priya Clarke now"; nobody is Batman.
+
+    A first name is theirs at once; a last one is a family's, and only "now" tells who is meant.
+    """
+    if name.type != "person" or clause.subject.text != clause.scene.speaker or not is_name(noun):
+        return False
+    if clause.stance.past or any(child.dep_ == "det" for child in noun.lefts):
+        return False
+    how = {child.lower_ for child in clause.verb.children if child.dep_ == "advmod"}
+    own, said = clause.subject.text.casefold().split(), name.text.casefold().split()
+    if len(said) == 1 or not how <= _NEWLY:
+        return False
+    return not set(own[:1]).isdisjoint(said) or ("now" in how and own[1:][-1:] == said[-1:])
 
 
 def _employer(clause: Clause, calling: Token) -> Iterator[Said]:
@@ -107,6 +138,8 @@ def _employer(clause: Clause, calling: Token) -> Iterator[Said]:
 
 def _quality(clause: Clause, adjective: Token) -> Iterator[Said]:
     """A lasting property, alone or with what it is about."""
+    if any(map(is_nearly, adjective.children)):
+        return
     word = adjective.lower_
     preps = [child for child in adjective.children if child.dep_ == "prep"]
     for prep in preps if word in DISPOSITIONS else ():

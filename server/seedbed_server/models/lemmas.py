@@ -20,6 +20,7 @@ _CONTRACTED = {
     "ll": "will", "wo": "will",
     "ca": "can", "sha": "shall", "does": "do", "did": "do", "has": "have", "had": "have", "'": "will",
 }  # fmt: skip
+_BARE = {"have", "'ve", "\u2019ve", "be"}
 
 
 class Lemmas:
@@ -33,12 +34,13 @@ class Lemmas:
         self._by_rule = lru_cache(maxsize=10_000)(self._look_up)
 
     def of(self, token: Token) -> str:
-        """The lemma of a verb, in lower case. 's and 'd are told apart by what follows."""
+        """The lemma of a verb, in lower case. 's and 'd are told apart by what follows, as in "I'd (have) moved"."""
         word = token.lower_
         if word in {"'s", "\u2019s", "s"}:
             return "have" if token.dep_ == "aux" and token.head.tag_ == "VBN" else "be"
         if word in {"'d", "\u2019d", "d"}:
-            return "have" if token.head.tag_ == "VBN" else "would"
+            done = token.head.tag_ == "VBN" and not any(child.lower_ in _BARE for child in token.head.children)
+            return "have" if done else "would"
         if word in _CONTRACTED:
             return _CONTRACTED[word]
         if token.tag_ in {"VB", "VBP", "MD"}:

@@ -13,12 +13,14 @@ from .clauses import Clause, Said, is_passive, objects_of
 from .contract import Claim
 from .dates import Time, times
 from .phrases import Node, Scene
-from .relations import holder_of
+from .relations import holder_of, is_name
 from .stance import Stance
 from .trees import each_of
-from .vocabulary import ANNIVERSARIES, LASTING, PRAISE, VAGUE_NOUNS, relation
+from .vocabulary import ANNIVERSARIES, INSTITUTIONS, LASTING, PRAISE, VAGUE_NOUNS, relation
 
 _IS = {"is", "'s", "\u2019s", "are", "was"}
+_TODAY = next(times("today"))
+_ATTENDED = {"school", "university", "college", "kindergarten", "nursery", "gym", "church", "class", "grade", "year"}
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 
 
@@ -72,21 +74,21 @@ def owned_value(scene: Scene, verb: Token, noun: Token, stance: Stance) -> Itera
 def first_or_last_day(scene: Scene, verb: Token) -> Iterator[Claim]:
     """(Maya, work at, Tidepost) until 26 June, of "my last day at Tidepost is 26 June"; from then on, of a first."""
     now = scene.time
-    if now is None or verb.lower_ not in _IS:
-        return
+    if now is None or verb.lower_ not in _IS | {"be", "had"} or verb.dep_ == "xcomp":
+        return  # "was going to be my last day"
     for day in verb.children:
-        if day.lower_ != "day" or day.dep_ not in {"nsubj", "npadvmod"} or (holder := holder_of(day)) is None:
+        joined = {"nsubj", "npadvmod"} if day.i < verb.i else {"attr", "dobj"}
+        if day.lower_ != "day" or day.dep_ not in joined or (holder := holder_of(day)) is None:
             continue
-        side = {child.lower_ for child in day.lefts} & {"first", "last"}
-        owner, when = scene.owner(holder), _time_behind(verb)
-        places = [noun for prep in day.children if prep.lower_ in {"at", "with"} for noun in objects_of(prep)]
-        if len(side) != 1 or owner is None or when is None:
+        side = {child.lower_ for child in day.children} & {"first", "last", "off", "back"}
+        owner, when = scene.owner(holder), _time_of(verb)
+        interval = when.interval(now, ahead=verb.lower_ not in {"was", "had"}) if when is not None else None
+        if side not in ({"first"}, {"last"}) or owner is None or when is None or interval is None:
             continue
-        interval = when.interval(now, ahead=verb.lower_ != "was")
-        for noun in places if interval is not None else ():
-            clause = Clause(scene, verb, "", Stance(), owner)
-            if interval is None or (node := clause.thing(noun)) is None:
-                continue
+        if verb.idx < when.start < day.idx:
+            continue  # "is today my first day"
+        clause = Clause(scene, verb, "", Stance(), owner)
+        for noun, node in _workplaces(clause, day):
             claim = claim_of(clause, Said("work at", Node(node.text, "organisation"), noun), day)
             begun, ended = interval
             if side == {"last"}:
@@ -95,10 +97,34 @@ def first_or_last_day(scene: Scene, verb: Token) -> Iterator[Claim]:
                 yield replace(claim, valid_from=begun, modality="planned" if begun > now else "asserted")
 
 
-def _time_behind(verb: Token) -> Time | None:
-    """The first time that is named behind a verb in its sentence."""
-    end = verb.sent.end_char
-    return next((time for time in times(verb.doc.text) if verb.idx < time.start < end), None)
+def _workplaces(clause: Clause, day: Token) -> Iterator[tuple[Token, Node]]:
+    """Where a day is somebody's first or last; the parser may hang the place on the verb before it.
+
+    A place of work has a name, or is one as a bakery is, and no school; who is at Tom's is a guest.
+    """
+    verb = clause.verb
+    for prep in (*day.children, *(verb.rights if verb.i < day.i else ())):
+        for noun in objects_of(prep) if prep.lower_ in {"at", "with"} else ():
+            node = clause.thing(noun) if is_name(noun) or noun.lower_ in INSTITUTIONS else None
+            if node is None or noun.lower_ in _ATTENDED or node.type == "event":
+                continue
+            guest = prep.lower_ == "with" or any(child.dep_ == "case" for child in noun.children)
+            if node.type != "person" or not guest:
+                yield noun, node
+
+
+def _time_of(verb: Token) -> Time | None:
+    """The first time that a clause names, and none of a clause in it; "it's my last day" is today."""
+    named = list(times(verb.doc.text))
+    for time in named:
+        span = verb.doc.char_span(time.start, time.end, alignment_mode="expand")
+        token = span.root if span is not None else verb.doc[0]
+        while token not in {token.head, verb} and not token.tag_.startswith("VB"):
+            token = token.head
+        if token == verb:
+            return time
+    today = not named and any(child.dep_ == "nsubj" and child.lower_ in {"it", "this"} for child in verb.children)
+    return _TODAY if today and verb.lower_ in {"is", "'s", "\u2019s"} else None
 
 
 def _value(clause: Clause, token: Token, *, adjective: bool) -> Node | None:

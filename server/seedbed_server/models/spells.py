@@ -112,7 +112,7 @@ def _governor(doc: Doc, start: int, end: int) -> Token | None:
     token = span.root
     for _ in range(12):
         calls = token.dep_ == "acl" and token.lower_ in {"called", "named"}  # "marries a woman called Ana in May"
-        if token.tag_.startswith("VB") and token.dep_ not in {"aux", "auxpass", "amod"} and not calls:
+        if token.tag_.startswith("VB") and token.dep_ not in {"aux", "auxpass", "amod", "acomp"} and not calls:
             return token
         if token.tag_ == "JJ" and any(child.dep_ == "auxpass" for child in token.children):
             return token  # "has been married"

@@ -29,6 +29,7 @@ from .vocabulary import (
 _PRESENT_BE = {"am", "is", "are", "'m", "'re", "'s", "\u2019m", "\u2019re", "\u2019s"}
 _UNCHANGING = {"quit", "put", "cut", "hit", "let", "set", "read", "shut", "split", "bet", "cost", "hurt"}
 """Verbs whose past is written as their present."""
+_NEARLY = {"almost", "nearly"}
 _MOVED = {"glad", "happy", "sad", "proud", "thrilled"}
 _IRONY = re.compile(
     r"(?:oh,? (?:great|wow|sure|joy|fantastic|wonderful|perfect|lovely|nice|brilliant|good)\b(?!,? (?:i|my|we|you))"
@@ -111,6 +112,8 @@ def _own(verb: Token, lemmas: Lemmas) -> Stance | None:
     )
     stance = Stance(negated=negated != _no_longer(verb), past=verb.tag_ == "VBD" and not _just_born(verb))
     for child in verb.children:
+        if is_nearly(child):
+            return None
         if child.dep_ == "advmod" and child.lower_ in DOUBT:
             stance = replace(stance, modality="possible")
         elif child.lower_ in {"wanna", "gonna", "gotta"}:
@@ -123,6 +126,14 @@ def _own(verb: Token, lemmas: Lemmas) -> Stance | None:
     if stance.modality == "asserted" and _is_arranged(verb, lemmas):
         stance = replace(stance, modality="planned")
     return stance
+
+
+def is_nearly(word: Token) -> bool:
+    """Whether a word, or one that hangs on an auxiliary, says that it did not come to that: "almost (got) married"."""
+    return any(
+        each.lower_ in _NEARLY and each.dep_ == "advmod" and each.i + 1 < len(each.doc) and each.nbor().dep_ != "neg"
+        for each in (word, *(word.children if word.dep_ == "auxpass" else ()))
+    )
 
 
 def _just_born(verb: Token) -> bool:
@@ -259,8 +270,10 @@ def _reported(verb: Token, own: Stance, lemmas: Lemmas, depth: int) -> Stance | 
 
 
 def _stands_apart(verb: Token, head: Token) -> bool:
-    """As in "Got it: you live in Rome" and "I lived in Rome, would you believe"."""
+    """As in "Got it: you live in Rome", "Guess what, I moved to Rome" and "I lived in Rome, would you believe"."""
     if any(token.text in {":", "-", "\u2013", "\u2014"} for token in verb.doc[head.i : verb.i]):
+        return True
+    if verb.doc[head.i : head.i + 3].text.lower() == "guess what,":
         return True
     return head.i > verb.i and any(child.lower_ in {"would", "d"} for child in head.lefts)
 

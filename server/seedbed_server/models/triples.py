@@ -34,6 +34,7 @@ STATES = {"live", "work", "study", "be", "have", "own"}
 """Verbs whose past tense says that it is over."""
 
 _SUBJECTS = {"nsubj", "nsubjpass"}
+_PASSIVES = {"got", "been"}  # not "was", which may be told of another
 
 
 class Triples:
@@ -71,14 +72,13 @@ class Triples:
                     yield from claims if spell is None else (dated_by(claim, spell, token, scene) for claim in claims)
 
     def _clause(self, scene: Scene, verb: Token) -> Iterator[Claim]:
-        yield from own_name(scene, verb)
-        yield from first_or_last_day(scene, verb)
+        stance = stance_of(verb, self._lemmas)
+        if stance is not None and not stance.negated and stance.modality != "possible":
+            yield from own_name(scene, verb)
+            yield from first_or_last_day(scene, verb)
         owned = owned_subject(verb)
         subjects = [] if owned is not None else list(self._subjects(scene, verb))
-        if not subjects and owned is None:
-            return
-        stance = stance_of(verb, self._lemmas)
-        if stance is None:
+        if stance is None or (not subjects and owned is None):
             return
         if owned is not None:
             yield from owned_value(scene, verb, owned, stance)
@@ -115,14 +115,16 @@ class Triples:
                     yield claim_of(clause, said, source)
 
     def _lemma(self, verb: Token) -> str:
-        """The verb's lemma; "have got" is "have"."""
+        """The verb's lemma; "have got" is "have", but "have got married" is not."""
         lemma = self._lemmas.of(verb)
         held = verb.lower_ == "got" and verb.tag_ == "VBN" and any(self._lemmas.of(aux) == "have" for aux in verb.lefts)
+        held = held and not any(child.dep_ == "acomp" for child in verb.children)
         return "have" if held else lemma
 
     def _subjects(self, scene: Scene, verb: Token) -> Iterator[tuple[Node, Token]]:
         """(node, token) of everyone who acts in a clause, borrowed from an outer one if it must."""
-        own = [child for child in verb.children if child.dep_ in _SUBJECTS]
+        got = [child for child in verb.children if child.dep_ == "auxpass"]  # the parser may hang a subject on it
+        own = [child for head in (verb, *got) for child in head.children if child.dep_ in _SUBJECTS]
         if len(own) > 1 and own[0].nbor().text == "," and own[0].sent.start == own[0].left_edge.i:
             # "Ana, from 2014 on I lived in Rome": she is called. "My boss, Mr. Li, lives ...": he is named.
             own = own[:1] if relation(own[0].text) else own[1:]
@@ -180,12 +182,16 @@ def _is_placed(verb: Token, lemmas: Lemmas) -> bool:
 
 
 def _is_elided(verb: Token) -> bool:
-    """Whether a verb opens its sentence, and so leaves "I" out: "Moved to Berlin last week!", "Starting at Bosch"."""
-    if verb.dep_ != "ROOT" or verb.tag_ not in {"VBD", "VBN", "VBG"} or is_passive(verb):
+    """Whether a verb opens its sentence, and so leaves "I" out: "Moved to Berlin last week!", "Got promoted"."""
+    if verb.dep_ != "ROOT" or verb.tag_ not in {"VBD", "VBN", "VBG"}:
+        return False
+    if is_passive(verb) and verb.doc[max(verb.i - 1, 0)].lower_ not in _PASSIVES:
         return False
     if verb.tag_ == "VBG" and verb.lower_ not in ELIDED:
         return False
-    return all(token.tag_ in {"RB", "UH", ",", "_SP"} for token in verb.sent if token.i < verb.i)
+    return all(
+        token.tag_ in {"RB", "UH", ",", "_SP"} or token.dep_ == "auxpass" for token in verb.sent if token.i < verb.i
+    )
 
 
 def _relations(scene: Scene) -> Iterator[Claim]:

@@ -69,11 +69,11 @@ def mutual(clause: Clause, others: Sequence[Node]) -> Said | None:
     if len(others) != 1 or any(child.dep_ in {"dobj", "agent"} for child in clause.verb.children):
         return None
     state = clause.verb.lower_ if clause.passive else clause.base
-    if state != "be" and state not in MUTUAL_STATES:
+    if state not in {"be", "get"} and state not in MUTUAL_STATES:
         return None
     if any(child.dep_ == "prep" and child.lower_ in {"to", "from", "with"} for child in clause.verb.subtree):
         return None
-    if clause.lemma == "be":
+    if clause.lemma in {"be", "get"}:
         for child in clause.verb.children:
             if child.dep_ == "attr" and child.lower_ in MUTUAL and holder_of(child) is None:
                 return Said(singular(relation(child.text) or child.lower_), others[0], child)

@@ -216,11 +216,14 @@ LASTING = {
 }  # fmt: skip
 """Adjectives that describe someone for longer than a day."""
 
+BECOMING = {"married", "divorced", "engaged", "pregnant", "sober"}
+"""Of these, what one "gets", and is from then on."""
+
 DISPOSITIONS = {
     "allergic", "intolerant", "sensitive", "afraid", "mad", "scared", "terrified", "fond", "keen", "interested",
-    "passionate", "crazy", "obsessed", "addicted", "fluent", "related", "married", "engaged", "born", "good", "bad",
-    "terrible", "familiar", "responsible", "loyal", "sick", "tired", "jealous", "immune", "vaccinated", "native",
-    "active",
+    "passionate", "crazy", "obsessed", "addicted", "fluent", "related", "married", "engaged", "divorced", "born",
+    "good", "bad", "terrible", "familiar", "responsible", "loyal", "sick", "tired", "jealous", "immune", "vaccinated",
+    "native", "active",
 }  # fmt: skip
 """Adjectives that with a preposition ("afraid of spiders") say what lasts."""
 
