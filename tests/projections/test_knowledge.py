@@ -322,6 +322,9 @@ async def test_names_in_a_query(room: Room) -> None:
     assert found("new york, or nothing at all") == []
     room.say("Maya Chen | knows | Mo Li", name="Ben")
     graph = await room.graph()
+    assert found("what about Maya?") == ["maya chen", "maya lopez"]
+    room.say("Maya Ito | knows | Maya Berg", name="Ben")
+    graph = await room.graph()
     assert found("what about Maya?") == []
 
 

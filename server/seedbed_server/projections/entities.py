@@ -13,6 +13,7 @@ from seedbed_server.projections.rows import UNPLACED, ClaimRow, MentionRow
 
 QUERY_WORDS = 2000  # of a query that are looked at for names
 NAME_WORDS = 8  # words of the longest name that is looked for
+NAMESAKES = 3  # persons that one first name may mean: of more, nobody can tell who is asked about
 
 ROLES = frozenset({"user", "assistant"})
 """Whom a conversation without names is between."""
@@ -112,7 +113,8 @@ class Entities:
     def named_in(self, text: str) -> list[Entity]:
         """The entities that a text names, in its order.
 
-        The longest names win; a first name counts when only one person has it.
+        The longest names win. A first name that a few persons have is all of theirs: facts tell them apart by their
+        whole names.
         """
         plain = analysis.normalise(text)
         words = plain.split()[:QUERY_WORDS]
@@ -134,8 +136,8 @@ class Entities:
                     break
             else:
                 namesakes = self.first_named(canonical(words[at]))
-                if len(namesakes) == 1:
-                    yield namesakes[0]
+                if len(namesakes) <= NAMESAKES:
+                    yield from namesakes
                 at += 1
 
     def _end(self, claim: ClaimRow, entity_id: str, text: str, kind: str) -> None:
