@@ -66,7 +66,7 @@ class Room:
 
     async def settled(self) -> None:
         for head in await self.log.heads():
-            assert await self.projector.wait_applied(head.key, head.last_seq, timeout=10)
+            assert await self.projector.wait_applied(head.key, head.last_seq, timeout=60)
         if self.log.erased:
             assert await self.projector.wait_erased(self.log.erased[-1].id, 10) is not None
 
