@@ -378,8 +378,13 @@ async def test_a_file_damaged_while_open_is_made_again(room: Room) -> None:
     generation = room.derived.generation
     begun_anew, entered, release = asyncio.Event(), threading.Event(), threading.Event()
     room.derived.on_reset.append(begun_anew.set)
-    # Held, it cannot begin anew before both reads have met the damage.
-    writing = asyncio.create_task(room.derived.write(lambda _: (entered.set(), release.wait(60))))
+
+    def hold(_: sqlite3.Connection) -> None:
+        entered.set()
+        release.wait(60)
+
+    # So held, it cannot begin anew before both reads have met the damage.
+    writing = asyncio.create_task(room.derived.write(hold))
     await asyncio.to_thread(entered.wait, 60)
     size = (room.folder / FILE).stat().st_size
     with (room.folder / FILE).open("r+b") as file:
