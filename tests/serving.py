@@ -68,10 +68,21 @@ class Serving:
         lines = noted.read_text().splitlines() if noted.exists() else []
         return [(event, target) for _, event, target in (line.split("\t", 2) for line in lines)]
 
+    @property
+    def parts(self) -> dict[str, psutil.Process]:
+        """The process that runs each part, of those that have one now."""
+        modules = {"encoder": "encoder", "tagger": "tagger", "vectors": "chroma"}
+        lines = [(child, _cmdline(child)) for child in self.process.children()]
+        return {
+            part: child
+            for part, module in modules.items()
+            for child, line in lines
+            if any(module in word for word in line)
+        }
+
     def child(self, part: str) -> psutil.Process:
         """The process that runs a part."""
-        modules = {"encoder": "encoder", "tagger": "tagger", "vectors": "chroma"}
-        return next(p for p in self.process.children() if any(modules[part] in word for word in p.cmdline()))
+        return self.parts[part]
 
     def kill(self) -> None:
         """End the server as a power cut would."""
@@ -119,11 +130,11 @@ def serving(folder: Path, models: Path, *arguments: str) -> Iterator[Serving]:
         context.__exit__(None, None, None)
 
 
-def until(true: Callable[[], bool], patience: float = PATIENCE) -> None:
-    """Wait until something is true."""
+def until(true: Callable[[], bool], patience: float = PATIENCE, why: Callable[[], object] = lambda: "") -> None:
+    """Wait until something is true; ``why`` says how things stand where it never is."""
     give_up = time.monotonic() + patience
     while not true():
-        assert time.monotonic() < give_up, "it did not come true in time"
+        assert time.monotonic() < give_up, f"it did not come true in time: {why()}"
         time.sleep(0.05)
 
 
@@ -135,7 +146,7 @@ def undegraded(ask: Callable[[], Answer]) -> Answer:
         answers.append(ask())
         return not answers[-1].degraded
 
-    until(asked)
+    until(asked, why=lambda: (len(answers), answers[-1]))
     return answers[-1]
 
 

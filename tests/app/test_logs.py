@@ -58,7 +58,7 @@ class Stuck(io.StringIO):
         self.reading = threading.Event()
 
     def write(self, text: str) -> int:
-        self.reading.wait(30)
+        self.reading.wait(60)
         return super().write(text)
 
 
@@ -69,6 +69,7 @@ def test_a_reader_that_stops_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("sys.stderr", stuck)
     monkeypatch.setattr(root, "handlers", [])
     monkeypatch.setattr(logs, "_MOST_WAITING", 100)
+    monkeypatch.setattr(logs, "_PATIENCE", 60)
     stops: list[Callable[[], None]] = []
     monkeypatch.setattr("atexit.register", stops.append)
     level = root.level

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import sys
 import threading
-import time
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -34,14 +33,14 @@ from seedbed.v1 import message_pb2
 
 @dataclass
 class Failure:
-    """How one call is to fail: before or after it did its work, or by taking its time."""
+    """How one call is to fail: before or after it did its work, or by waiting until it is let go."""
 
     code: grpc.StatusCode = grpc.StatusCode.OK
     reason: str = ""
     stored: str = "no"
     fields: tuple[tuple[str, str], ...] = ()
     after: bool = False
-    delay: float = 0.0
+    held: threading.Event | None = None
 
     def abort(self, context: Any) -> Any:
         info = ErrorInfo(domain="seedbed", reason=self.reason, metadata={"stored": self.stored})
@@ -92,8 +91,8 @@ class Scripted:
         context.add_callback(seen.ended.set)
         self.seen.append(seen)
         failure = self.failures.popleft()[1] if self.failures and self.failures[0][0] == rpc else Failure()
-        if failure.delay:
-            time.sleep(failure.delay)
+        if failure.held is not None:
+            failure.held.wait(100)
         if failure.code is grpc.StatusCode.OK:
             return work(request, context)
         if failure.after:

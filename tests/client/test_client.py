@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import re
+import threading
 import time
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
@@ -88,7 +89,7 @@ def address(scripted: Scripted) -> Iterator[str]:
 
 @pytest.fixture
 def client(shell: Shell, address: str) -> Any:
-    return shell.client(address, timeout=10.0)
+    return shell.client(address, timeout=60.0)
 
 
 # A memory's first run
@@ -271,14 +272,14 @@ def test_every_call_carries_deadline_token_agent_and_an_id_of_its_own(
     shell: Shell, address: str, scripted: Scripted
 ) -> None:
     """No call is without a deadline, no two share a request id."""
-    calls = everything(shell.client(address, token="s3cret", timeout=7.0))
+    calls = everything(shell.client(address, token="s3cret", timeout=70.0))
     for call in calls.values():
         shell(call())
     assert scripted.rpcs() == list(calls)
     for seen in scripted.seen:
-        limit = 3600 if seen.rpc in ("ImportMessages", "ExportMemory") else 7
+        limit = 3600 if seen.rpc in ("ImportMessages", "ExportMemory") else 70
         assert seen.seconds_left is not None
-        assert limit - 5 < seen.seconds_left <= limit * 1.01  # gRPC rounds long ones up
+        assert limit - 50 < seen.seconds_left <= limit * 1.01  # gRPC rounds long ones up
         assert seen.metadata["authorization"] == "Bearer s3cret"
         assert seen.metadata["user-agent"].startswith("seedbed-python/")
         assert re.fullmatch("[0-9a-f]{32}", seen.metadata["x-request-id"])
@@ -299,15 +300,16 @@ def test_the_token_is_in_no_repr(shell: Shell, address: str) -> None:
     assert "pin" not in repr(memory)
 
 
-def test_the_deadline_holds(shell: Shell, address: str, scripted: Scripted) -> None:
+def test_the_deadline_holds(shell: Shell, client: Any, address: str, scripted: Scripted) -> None:
     """A server that takes too long is not waited for."""
-    scripted.fail("Recall", Failure(delay=4.0))
-    memory = shell.client(address, timeout=0.3).memory("maya", Window())
-    shell(memory.write(HELLO))
-    began = time.monotonic()
-    with pytest.raises(errors.DeadlineError) as late:
-        shell(memory.recall("cats"))
-    assert time.monotonic() - began < 3.5
+    go_on = threading.Event()
+    scripted.fail("Recall", Failure(held=go_on))
+    shell(client.memory("maya", Window()).write(HELLO))
+    try:
+        with pytest.raises(errors.DeadlineError) as late:
+            shell(shell.client(address, timeout=0.3).memory("maya", Window()).recall("cats"))
+    finally:
+        go_on.set()
     assert (late.value.code, late.value.stored) == ("DEADLINE_EXCEEDED", "unknown")
     assert f"{address} did not answer within 0.3 s" in str(late.value)
 
@@ -330,9 +332,9 @@ def test_a_server_that_is_not_there_is_unavailable() -> None:
     with serving(Scripted()) as gone:
         pass
     began = time.monotonic()
-    with Client(gone, timeout=20.0) as client, pytest.raises(errors.UnavailableError) as absent:
+    with Client(gone, timeout=100.0) as client, pytest.raises(errors.UnavailableError) as absent:
         client.status()
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 50
     assert absent.value.reason == ""
 
 
@@ -502,7 +504,7 @@ def test_an_export_that_is_left_early_is_cancelled(shell: Shell, client: Any, sc
     else:
         taken = shell(first(stream))
     assert taken.seq == 1
-    assert scripted.last("ExportMemory").ended.wait(5.0)
+    assert scripted.last("ExportMemory").ended.wait(60)
 
 
 # What an answer says

@@ -36,11 +36,11 @@ async def held(log: Log) -> AsyncIterator[None]:
 
     def hold(_: Connection) -> Done[None]:
         entered.set()
-        release.wait(10)
+        release.wait(60)
         return Done(None, None)
 
     holding = asyncio.create_task(log._writer.submit(hold))
-    await asyncio.to_thread(entered.wait, 10)
+    assert await asyncio.to_thread(entered.wait, 60)
     try:
         yield
     finally:

@@ -21,14 +21,14 @@ APPENDER = Path(__file__).with_name("appender.py")
 
 
 def killed_after(seconds: float, url: str) -> list[tuple[int, int, str]]:
-    """Kill the appender ``seconds`` after its first acknowledgement; return all that it acknowledged."""
+    """Kill the appender ``seconds`` after its first dozen of acknowledgements; return all that it acknowledged."""
     command = [sys.executable, str(APPENDER), url, "6", "100000"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        first = process.stdout.readline()
+        first = [process.stdout.readline() for _ in range(12)]
         time.sleep(seconds)
         process.kill()
-        lines = [first, *process.stdout.read().splitlines(keepends=True)]
+        lines = [*first, *process.stdout.read().splitlines(keepends=True)]
     found = [line.split() for line in lines if line.endswith("\n")]
     return [(int(key), int(seq), one) for key, seq, one in found]
 

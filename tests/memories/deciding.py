@@ -44,7 +44,7 @@ class Desk:
         last = (await self.log.get(*AT)).last_seq
         said = [Message("user", (text,), name, time=START + timedelta(days=last + n)) for n, text in enumerate(texts)]
         written = await self.log.append(*AT, "s", said)
-        assert await self.projector.wait_applied(written.key, written.last_seq, timeout=20)
+        assert await self.projector.wait_applied(written.key, written.last_seq, timeout=60)
         return [*written.ids]
 
     async def record(self) -> MemoryRecord:

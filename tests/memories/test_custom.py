@@ -150,7 +150,7 @@ async def test_threads_are_bounded() -> None:
     hands = Hands(most=1)
     begun, gate = asyncio.Event(), threading.Event()
     loop = asyncio.get_running_loop()
-    waiting = asyncio.create_task(hands.do(lambda: (loop.call_soon_threadsafe(begun.set), gate.wait(10))[1]))
+    waiting = asyncio.create_task(hands.do(lambda: (loop.call_soon_threadsafe(begun.set), gate.wait(60))[1]))
     await begun.wait()
     with pytest.raises(NoHandsError):
         await hands.do(lambda: 1)

@@ -10,7 +10,7 @@ import pytest
 from seedbed import KnowledgeGraph, Message, Statement, Vector
 from seedbed.client import RemoteMemory
 from seedbed.results import Hit
-from tests.serving import Serving
+from tests.serving import Serving, undegraded
 
 START = datetime(2026, 1, 10, tzinfo=UTC)
 _names = (f"led-{n}" for n in itertools.count())
@@ -124,12 +124,10 @@ def test_while_a_message_is_not_read_nothing_answers(ready: Serving) -> None:
     ready.applied(memory.name)
     memory.write([Message("user", ("We have moved to Porto! " * 200,), "Maya", id="m1")])
     found = memory.recall("Where does Maya live?", explain=True)
-    if found.degraded_legs:  # the tagger was slower than the call
-        assert found.degraded_legs == ("graph",)
+    if "graph" in found.degraded_legs:  # the tagger was slower than the call
         assert [gave(hit, "answer") for hit in found.hits] == [0, 0]
     ready.applied(memory.name)
-    found = memory.recall("Where does Maya live?", explain=True)
-    assert found.degraded_legs == ()
+    found = undegraded(lambda: memory.recall("Where does Maya live?", explain=True))
     assert [hit.message.id for hit in found.hits if gave(hit, "answer")] == ["m1"]
 
 

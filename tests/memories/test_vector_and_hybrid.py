@@ -88,7 +88,7 @@ def test_vector_takes_the_query(demo: RemoteMemory) -> None:
 
 def test_vector_shows_nothing_rather_than_something_else(demo: RemoteMemory) -> None:
     """A question that nothing is about: an empty part, and how many were withheld; nothing was cut for it."""
-    seed = demo.seed("Which port does PostgreSQL listen on?", variant=Vector(k=3))
+    seed = undegraded(lambda: demo.seed("Which port does PostgreSQL listen on?", variant=Vector(k=3)))
     assert [entry.text for entry in seed.entries] == [SYSTEM]
     assert (seed.below_floor, seed.omitted, seed.truncated, seed.degraded) == ({"vector": 3}, {}, False, False)
 

@@ -120,7 +120,7 @@ async def test_runs_of_symbols_are_cheap(encoder: Encoder, symbols: str) -> None
 
 async def test_query_overtakes_bulk(encoder: Encoder) -> None:
     """A query is answered while a flood of long texts is still being encoded."""
-    flood = [Passage(HEADER, " ".join(f"w{n}{m}" for m in range(600))) for n in range(30)]
+    flood = [Passage(HEADER, " ".join(f"w{n}{m}" for m in range(600))) for n in range(300)]
     bulk = asyncio.create_task(encoder.encode_passages(flood))
     await asyncio.sleep(0.3)
     for _ in range(3):

@@ -53,10 +53,15 @@ class Habits:
         self.order.append(word)
         return list(self.order)
 
-    def steps(self, word: str, count: int, pause: float) -> Generator[None, None, list[str]]:
+    def steps(self, word: str, count: int, hold: str = "") -> Generator[None, None, list[str]]:
+        """Half way it makes the file ``hold``, and takes small steps that do nothing while that is there."""
         for number in range(count):
+            if hold and number == count // 2:
+                Path(hold).touch()
+                while Path(hold).exists():
+                    time.sleep(0.005)
+                    yield
             self.order.append(f"{word}{number}")
-            time.sleep(pause)
             yield
         return list(self.order)
 

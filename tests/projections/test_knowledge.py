@@ -66,7 +66,7 @@ class Room:
 
     async def settled(self) -> None:
         for head in await self.log.heads():
-            assert await self.projector.wait_applied(head.key, head.last_seq, timeout=10)
+            assert await self.projector.wait_applied(head.key, head.last_seq, timeout=60)
         if self.log.erased:
             assert await self.projector.wait_erased(self.log.erased[-1].id, 10) is not None
 
@@ -454,7 +454,7 @@ async def test_a_graph_grows_off_the_event_loop_where_that_takes_long(
     def slowly(graph: MemoryGraph, known: Known) -> object:
         assert threading.current_thread() is not threading.main_thread()
         began.set()
-        go_on.wait(10)
+        go_on.wait(60)
         return learn(graph, known)
 
     monkeypatch.setattr(MemoryGraph, "is_quick", lambda *_: False)
@@ -462,7 +462,7 @@ async def test_a_graph_grows_off_the_event_loop_where_that_takes_long(
     room.say("Maya | moved to | Rome", 2)
     await room.settled()
     asking = asyncio.create_task(room.graphs.get(1))
-    assert await asyncio.to_thread(began.wait, 10)
+    assert await asyncio.to_thread(began.wait, 60)
     assert first.applied_seq == 1  # and the loop goes on
     asking.cancel()
     await asyncio.wait([asking])

@@ -38,7 +38,7 @@ async def test_terms_are_loaded_as_analysed(tmp_path: Path) -> None:
     log = ListLog()
     derived, lexical, projector = await begin(log, tmp_path)
     log.append(1, "Cats and cats", Message.assistant(""), Message.user("東京", "Žofie"))
-    assert await projector.wait_applied(1, 3, timeout=5)
+    assert await projector.wait_applied(1, 3, timeout=60)
     rows = await lexical.load(1)
     first, _, second = (said.time.timestamp() for said in await log.read(1, limit=3) if said.time)
     assert rows == [
@@ -55,9 +55,9 @@ async def test_forget_leaves_no_byte(tmp_path: Path) -> None:
     log = ListLog()
     derived, lexical, projector = await begin(log, tmp_path)
     log.append(1, *[f"the canaryword is number {i}" if i == 7 else f"nothing but {i}" for i in range(40)])
-    assert await projector.wait_applied(1, 40, timeout=5)
+    assert await projector.wait_applied(1, 40, timeout=60)
     assert b"canaryword" in contents(tmp_path)
-    counts = await projector.wait_erased(log.forget(1, 8), timeout=5)
+    counts = await projector.wait_erased(log.forget(1, 8), timeout=60)
     assert counts == {"lexical": 1}
     assert b"canaryword" not in contents(tmp_path)
     assert [row.seq for row in await lexical.load(1)] == [s for s in range(1, 41) if s != 8]
@@ -72,13 +72,13 @@ async def test_reopening_resumes_or_begins_anew(
     log = ListLog()
     derived, lexical, projector = await begin(log, tmp_path)
     log.append(1, "one", "two")
-    assert await projector.wait_applied(1, 2, timeout=5)
+    assert await projector.wait_applied(1, 2, timeout=60)
     await end(log, derived, projector)
     log.append(1, "three")
     log.memories[1][0] = None  # not by an erasure: shows whether it was read again
     if fingerprint == "other":
         monkeypatch.setattr("seedbed_server.projections.analysis.FINGERPRINT", "terms-2")
     derived, lexical, projector = await begin(log, tmp_path)
-    assert await projector.wait_applied(1, 3, timeout=5)
+    assert await projector.wait_applied(1, 3, timeout=60)
     assert [row.seq for row in await lexical.load(1)] == ([1, 2, 3] if fingerprint == "same" else [2, 3])
     await end(log, derived, projector)

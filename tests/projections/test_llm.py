@@ -63,13 +63,13 @@ def says(content: str) -> Script:
     return reply(json.dumps({"choices": [{"message": {"role": "assistant", "content": content}}]}).encode())
 
 
-async def hang(_: asyncio.StreamWriter) -> None:
-    await asyncio.sleep(5)
+async def hang(writer: asyncio.StreamWriter) -> None:
+    await writer.wait_closed()  # until the other end leaves
 
 
 async def drip(writer: asyncio.StreamWriter) -> None:
-    writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
-    for _ in range(100):
+    writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
+    while not writer.is_closing():
         writer.write(b" ")
         await writer.drain()
         await asyncio.sleep(0.05)
@@ -87,7 +87,7 @@ async def cut_off(writer: asyncio.StreamWriter) -> None:
     await writer.drain()
 
 
-async def ask(endpoint: Endpoint, seconds: float = 5.0, key: str = "") -> str:
+async def ask(endpoint: Endpoint, seconds: float = 60.0, key: str = "") -> str:
     llm = Llm(endpoint.url, "small", api_key=key, timeout=seconds)
     try:
         return await llm.ask("Summarise.", "Maya: hello \ud83d", field_of("summary"), max_tokens=100)
@@ -118,12 +118,12 @@ async def test_answers_are_found(endpoint: Endpoint, content: str) -> None:
 async def test_an_answer_is_parsed_in_a_thread(endpoint: Endpoint) -> None:
     """The server goes on meanwhile."""
     endpoint.scripts = [says("fine")]
-    llm = Llm(endpoint.url, "small", timeout=5.0)
+    llm = Llm(endpoint.url, "small", timeout=60.0)
 
     def parse(answer: str) -> str | None:
         going_on = threading.Event()
         loop.call_soon_threadsafe(going_on.set)
-        return answer if going_on.wait(1) else None
+        return answer if going_on.wait(20) else None
 
     loop = asyncio.get_running_loop()
     assert await llm.ask("Read.", "hello", parse, max_tokens=100) == "fine"
@@ -170,10 +170,8 @@ async def test_bad_answers_are_asked_for_once_more(endpoint: Endpoint, bad: Scri
 async def test_time_is_bounded(endpoint: Endpoint, slow: Script) -> None:
     """Whoever never finishes is left, even while bytes trickle."""
     endpoint.scripts = [slow]
-    begun = asyncio.get_running_loop().time()
     with pytest.raises(PartUnavailableError):
-        await ask(endpoint, seconds=0.3)
-    assert asyncio.get_running_loop().time() - begun < 10
+        await asyncio.wait_for(ask(endpoint, seconds=0.3), 60)
 
 
 async def test_nobody_there(endpoint: Endpoint) -> None:

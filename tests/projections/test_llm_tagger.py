@@ -66,12 +66,12 @@ class Clock:
 class Reading:
     """An `LlmTagger`, and what is around it."""
 
-    def __init__(self, url: str, seconds: float = 5.0, calls: int = 4, patience: float = PATIENCE) -> None:
+    def __init__(self, url: str, seconds: float = 60.0, calls: int = 4, patience: float = PATIENCE) -> None:
         self.local = LocalReader()
         self.clock = Clock()
         self.breaker = Breaker(self.clock)
-        llm = Llm(url, "small", api_key="sk-canary", timeout=seconds)
-        self.tagger = LlmTagger(llm, self.local, calls=calls, patience=patience, breaker=self.breaker)
+        self.llm = Llm(url, "small", api_key="sk-canary", timeout=seconds)
+        self.tagger = LlmTagger(self.llm, self.local, calls=calls, patience=patience, breaker=self.breaker)
 
     async def objects(self, count: int = 1, turn: Turn = TURN) -> list[str]:
         found = await self.tagger.extract([turn] * count)
@@ -95,7 +95,7 @@ async def following(reading: Reading, folder: Path) -> AsyncIterator[tuple[ListL
 
 @pytest.fixture
 async def reading(endpoint: Endpoint) -> AsyncIterator[Reading]:
-    reading = Reading(endpoint.url, seconds=0.5)
+    reading = Reading(endpoint.url)
     yield reading
     await reading.tagger.close()
 
@@ -119,12 +119,19 @@ HOSTILE = GOOD.replace("Porto", "Rome").replace("Maya", "she")
     ids=["prose", "cut", "hostile", "status", "huge", "hangs", "drips"],
 )
 async def test_bad_answers_cost_nothing(
-    endpoint: Endpoint, reading: Reading, bad: object, caplog: pytest.LogCaptureFixture
+    endpoint: Endpoint,
+    reading: Reading,
+    bad: object,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A message whose answer is of no use is read locally, the others are not; no text or key is in a log."""
     endpoint.scripts = [bad, bad, says(GOOD)]  # type: ignore[list-item]
     with caplog.at_level(logging.DEBUG):
-        assert await reading.objects() == ["local"]
+        with monkeypatch.context() as patch:
+            if bad in (hang, drip):
+                patch.setattr(reading.llm, "_timeout", 0.5)
+            assert await reading.objects() == ["local"]
         assert await reading.objects(2) == ["Porto", "Porto"]
     assert reading.tagger.state == "ready"
     assert reading.tagger.detail == "extraction: 2 messages read by the endpoint, 1 by local models instead"
@@ -140,12 +147,15 @@ async def test_long_messages_are_read_locally(endpoint: Endpoint, reading: Readi
 
 async def test_calls_are_bounded(endpoint: Endpoint) -> None:
     """Never more at once than is set."""
-    under_way, most = 0, 0
+    under_way, most, full = 0, 0, asyncio.Event()
 
     async def slow(writer: asyncio.StreamWriter) -> None:
         nonlocal under_way, most
         under_way += 1
         most = max(most, under_way)
+        if most == 3:
+            full.set()
+        await full.wait()  # as many as may be are under way at once, however long they take to get here
         await asyncio.sleep(0.02)
         under_way -= 1
         await says(GOOD)(writer)
@@ -158,12 +168,12 @@ async def test_calls_are_bounded(endpoint: Endpoint) -> None:
 
 
 async def until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not holds():
             await asyncio.sleep(0.01)
 
 
-async def test_a_dead_endpoint_is_left_alone(endpoint: Endpoint) -> None:
+async def test_a_dead_endpoint_is_left_alone(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
     """It costs one wait; then it is tried in the background, ever more seldom, and used again when it answers."""
     reading = Reading(endpoint.url, seconds=0.5, patience=0.3)
     endpoint.scripts = [hang]
@@ -181,6 +191,8 @@ async def test_a_dead_endpoint_is_left_alone(endpoint: Endpoint) -> None:
     await until(lambda: reading.tagger.detail.endswith(f"next try in {2 * FIRST:.0f} s"))
 
     endpoint.scripts = [says(NOTHING), says(GOOD)]
+    monkeypatch.setattr(reading.tagger._llm, "_patience", 60)
+    monkeypatch.setattr(reading.llm, "_timeout", 60)
     reading.clock.now += 2 * FIRST
     assert await reading.objects() == ["local"]
     await until(lambda: reading.tagger.state == "ready")
@@ -202,10 +214,10 @@ async def test_no_message_is_passed_while_the_local_tagger_is_down(
     reading.local.down = True
     async with following(reading, tmp_path) as (log, projector):
         log.append(1, "I live in Porto.", "odd", Message.user("I live in Porto, I said.", "Maya"))
+        await until(lambda: projector.status()[0].waiting_for == "tagger")
         assert not await projector.wait_applied(1, 3, timeout=1)
-        assert projector.status()[0].waiting_for == "tagger"
         reading.local.down = False
-        assert await projector.wait_applied(1, 3, timeout=10)
+        assert await projector.wait_applied(1, 3, timeout=60)
         assert projector.skipped(1)["entities"] == 0
         assert reading.local.read >= 1
 
@@ -221,9 +233,9 @@ async def test_an_erasure_waits_for_a_few_calls_only(endpoint: Endpoint, tmp_pat
     reading = Reading(endpoint.url, calls=4)
     async with following(reading, tmp_path) as (log, projector):
         log.append(1, *[f"m {i}" for i in range(100)])
-        assert await projector.wait_applied(1, 12, timeout=10)
+        assert await projector.wait_applied(1, 12, timeout=60)
         asked = len(endpoint.requests)
-        assert await projector.wait_erased(log.forget(1, 1), 10) is not None
+        assert await projector.wait_erased(log.forget(1, 1), 60) is not None
         assert len(endpoint.requests) - asked <= 4 + 4 + REACH  # under way, taken meanwhile, read again
     await reading.tagger.close()
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import threading
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -37,7 +38,7 @@ class Notes(Projection[Rows]):
         self.derived = derived
         self.on_prepare = on_prepare
         self.calls: list[list[tuple[int, int]]] = []
-        self.delay = self.store_delay = 0.0
+        self.delay = 0.0
         self.ahead: list[int] = []
         self.opened: list[Exception] = []
 
@@ -52,7 +53,6 @@ class Notes(Projection[Rows]):
         return Prepared([(b.key, m.seq, m.text) for b in batches for m in b.messages])
 
     async def store(self, prepared: Prepared[Rows]) -> None:
-        await asyncio.sleep(self.store_delay)
         self.ahead.append(len(self.calls))
 
     def commit(self, db: sqlite3.Connection, prepared: Prepared[Rows]) -> None:
@@ -81,6 +81,7 @@ class Room:
         self.derived: Derived
         self.notes: Notes
         self.projector: Projector
+        self.running = False
 
     async def open(self, on_prepare: Callable[[Sequence[Batch]], None] = lambda _: None) -> None:
         self.derived = await Derived.open(self.folder, [Notes.schema])
@@ -89,22 +90,32 @@ class Room:
             self.log, self.derived, [self.notes], is_echo=lambda m: m.text.startswith("echo"), backoff=QUICK
         )
         self.log.on_change = [self.projector.changed]
+        self.running = True
         await self.projector.start()
 
     async def close(self) -> None:
+        if not self.running:
+            return
+        self.running = False
         self.log.on_change = []
         await self.projector.stop()
         await self.derived.close()
 
     async def settled(self) -> None:
         for head in await self.log.heads():
-            assert await self.projector.wait_applied(head.key, head.last_seq, timeout=10)
+            assert await self.projector.wait_applied(head.key, head.last_seq, timeout=60)
         if self.log.erased:
-            assert await self.projector.wait_erased(self.log.erased[-1].id, 10) is not None
+            assert await self.projector.wait_erased(self.log.erased[-1].id, 60) is not None
 
     def expected(self) -> list[tuple[int, int, str]]:
         alive = ((k, m) for k, kept in sorted(self.log.memories.items()) for m in kept if m is not None)
         return [(k, m.seq, m.text) for k, m in alive if m.text.strip() and not m.text.startswith("echo")]
+
+
+async def until(true: Callable[[], bool]) -> None:
+    async with asyncio.timeout(60):
+        while not true():
+            await asyncio.sleep(0.001)
 
 
 @pytest.fixture
@@ -137,16 +148,14 @@ async def test_a_write_while_messages_are_read_is_not_forgotten(room: Room) -> N
 
     room.log.reading = write
     room.log.append(1, "two")
-    async with asyncio.timeout(5):
-        while len(room.log.memories[1]) < 42:
-            await asyncio.sleep(0.001)
+    await until(lambda: len(room.log.memories[1]) == 42)
     await room.settled()
     assert await room.notes.rows() == room.expected()
 
 
 async def test_many_small_memories_share_a_call(room: Room) -> None:
     """A hundred memories of one message each take no more calls than their messages fill."""
-    await asyncio.sleep(0.05)
+    await until(lambda: room.projector.status()[0].state == "idle")
     for key in range(1, 101):
         room.log.append(key, f"only message of {key}")
     await room.settled()
@@ -158,17 +167,24 @@ async def test_a_flood_does_not_starve_others(room: Room) -> None:
     """A message written to another memory during a flood is applied within two batches."""
     room.notes.delay = 0.01
     room.log.append(1, *[f"flood {i}" for i in range(2000)])
-    await room.projector.wait_applied(1, 40)
+    assert await room.projector.wait_applied(1, 40)
     at = len(room.notes.calls)
     room.log.append(2, "hello")
-    assert await room.projector.wait_applied(2, 1, timeout=2)
+    assert await room.projector.wait_applied(2, 1)
     assert len(room.notes.calls) - at <= 3
     assert room.projector.applied(1)["notes"] < 300
 
 
-async def test_storing_overlaps_preparing(room: Room) -> None:
-    """By the time that a batch is stored, the next one is being prepared."""
-    room.notes.store_delay = 0.03
+async def test_storing_overlaps_preparing(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While a batch is stored, the next one is being prepared: here no store ends before."""
+    store = room.notes.store
+
+    async def held(prepared: Prepared[Rows]) -> None:
+        last = min(len(room.notes.ahead) + 2, 16)
+        await until(lambda: len(room.notes.calls) == last)
+        await store(prepared)
+
+    monkeypatch.setattr(room.notes, "store", held)
     room.log.append(1, *[f"m {i}" for i in range(16 * 16)])
     await room.settled()
     assert room.notes.ahead == [*range(2, 17), 16]
@@ -222,15 +238,18 @@ async def test_a_message_that_kills_its_part_is_passed(room: Room) -> None:
 
 async def test_a_part_that_is_down_is_waited_for(room: Room) -> None:
     """While a part is down nothing is lost or skipped, and the state says so."""
-    down = True
+    down, tries = True, 0
 
     def check(_: Sequence[Batch]) -> None:
+        nonlocal tries
+        tries += 1
         if down:
             raise PartUnavailableError("encoder")
 
     room.notes.on_prepare = check
     room.log.append(1, *[f"m {i}" for i in range(40)])
-    assert not await room.projector.wait_applied(1, 1, timeout=0.3)
+    await until(lambda: tries > 20)
+    assert room.projector.applied(1) == {"notes": 0}
     state = room.projector.status()[0]
     assert (state.state, state.waiting_for) == ("waiting", "encoder")
     down = False
@@ -274,7 +293,7 @@ async def test_a_lost_store_that_cannot_be_set_back_yet(room: Room, monkeypatch:
 
     room.notes.on_prepare = lost
     room.log.append(1, "two")
-    await asyncio.wait_for(refused.wait(), 5)
+    await asyncio.wait_for(refused.wait(), 60)
     monkeypatch.setattr(room.derived, "write", write)
     await room.settled()
     assert [call for call in room.notes.calls if (1, 1) in call][1:]
@@ -302,7 +321,7 @@ async def test_a_rebuild_does_not_wait_for_a_part(room: Room) -> None:
     room.notes.opened = [PartUnavailableError("shelf") for _ in range(10_000)]
     room.notes.on_prepare = _unavailable
     room.log.append(1, "c")
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         await room.projector.rebuild(1)
     assert room.projector.applied(1) == {"notes": 0}
     assert room.notes.opened
@@ -357,8 +376,16 @@ async def test_a_file_damaged_while_open_is_made_again(room: Room) -> None:
     await room.settled()
     await room.derived.scrub()
     generation = room.derived.generation
-    begun_anew = asyncio.Event()
+    begun_anew, entered, release = asyncio.Event(), threading.Event(), threading.Event()
     room.derived.on_reset.append(begun_anew.set)
+
+    def hold(_: sqlite3.Connection) -> None:
+        entered.set()
+        release.wait(60)
+
+    # So held, it cannot begin anew before both reads have met the damage.
+    writing = asyncio.create_task(room.derived.write(hold))
+    await asyncio.to_thread(entered.wait, 60)
     size = (room.folder / FILE).stat().st_size
     with (room.folder / FILE).open("r+b") as file:
         file.seek(4096)
@@ -366,7 +393,9 @@ async def test_a_file_damaged_while_open_is_made_again(room: Room) -> None:
     for _ in range(2):
         with pytest.raises(PartUnavailableError):
             await room.notes.rows()
-    async with asyncio.timeout(5):
+    release.set()
+    await writing
+    async with asyncio.timeout(60):
         await begun_anew.wait()
     assert room.derived.generation != generation
     await room.settled()
@@ -381,7 +410,7 @@ async def test_a_store_that_cannot_be_opened_is_tried_again(
     room.log.append(1, "one", "two")
     await room.settled()
     await room.close()
-    away = room.folder.with_name("away")
+    away = room.folder.with_name(f"{room.folder.name} away")
     room.folder.rename(away)
     if obstacle == "a file for the folder":
         room.folder.touch()
@@ -394,14 +423,17 @@ async def test_a_store_that_cannot_be_opened_is_tried_again(
         with pytest.raises(PartUnavailableError):
             await room.derived.write(lambda db: db.execute("SELECT 1"))
     room.log.append(1, "three")
+    await until(lambda: room.projector.status()[0].waiting_for == "derived")
+    assert room.projector.status()[0].state == "waiting"
     assert not await room.projector.wait_applied(1, 1, timeout=0.1)
-    state = room.projector.status()[0]
-    assert (state.state, state.waiting_for) == ("waiting", "derived")
     assert sum("cannot be used" in record.message for record in caplog.records) == 1
-    room.folder.rename(
-        room.folder.with_name(f"{room.folder.name} obstacle")
-    )  # as a whole: it is tried again all the time
-    away.rename(room.folder)
+
+    def clear_the_way() -> None:
+        room.folder.rename(room.folder.with_name(f"{room.folder.name} obstacle"))
+        away.rename(room.folder)
+
+    # In the thread that tries to open it again and again: between the two it would make a folder of its own.
+    await room.derived._in(room.derived._writer, clear_the_way)
     await room.settled()
     assert await room.notes.rows() == room.expected()
     assert [seq for call in room.notes.calls for _, seq in call] == [3]
@@ -432,7 +464,7 @@ async def test_what_is_erased_is_not_erased_again(room: Room, monkeypatch: pytes
     room.notes.on_prepare = lost
     room.log.append(1, "one more")
     await room.settled()
-    assert await room.projector.wait_erased(30, 10) is not None
+    assert await room.projector.wait_erased(30, 60) is not None
     assert calls == [1]
     assert await room.notes.rows() == room.expected()
 

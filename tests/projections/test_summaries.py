@@ -65,24 +65,29 @@ class Room:
         self.derived: Derived
         self.summaries: Summaries
         self.projector: Projector
+        self.running = False
 
     async def open(self) -> None:
         self.derived = await Derived.open(self.folder, [Summaries.schema])
         self.summaries = Summaries(self.derived, self.log, self.summariser, backoff=Backoff(0.01, 0.05))
         self.projector = Projector(self.log, self.derived, [self.summaries], backoff=Backoff(0.01, 0.05))
         self.log.on_change = [self.projector.changed]
+        self.running = True
         await self.projector.start()
 
     async def close(self) -> None:
+        if not self.running:
+            return
+        self.running = False
         self.log.on_change = []
         await self.projector.stop()
         await self.derived.close()
 
     async def settled(self, key: int = 1, session: str = "s") -> None:
-        assert await self.projector.wait_applied(key, len(self.log.memories[key]), timeout=5)
+        assert await self.projector.wait_applied(key, len(self.log.memories[key]), timeout=60)
         if self.log.erased:
-            assert await self.projector.wait_erased(self.log.erased[-1].id, 5) is not None
-        assert await self.summaries.wait_folded(key, session, 5)
+            assert await self.projector.wait_erased(self.log.erased[-1].id, 60) is not None
+        assert await self.summaries.wait_folded(key, session, 60)
 
     async def text(self, covering: int = 0, upto: int = 0, session: str = "s") -> str:
         found = await self.summaries.summary(1, session, covering, upto)
@@ -123,7 +128,7 @@ async def test_an_order_during_the_last_look_is_carried_out(room: Room, monkeypa
     await looked.wait()
     await room.summaries.fold(1, "s", 2)
     gate.set()
-    assert await room.summaries.wait_folded(1, "s", 5)
+    assert await room.summaries.wait_folded(1, "s", 60)
     assert await room.text(covering=2) == f"2: {seqs(2)}"
 
 
@@ -246,10 +251,13 @@ async def test_failures_lose_nothing_and_are_reported(room: Room, counting: Coun
     """While it fails nothing counts as folded and the state says so; then all is folded."""
     counting.down = True
     room.log.append(1, *[f"m {i}" for i in range(BLOCK)])
-    await asyncio.wait_for(counting.begun.wait(), 5)
+    await asyncio.wait_for(counting.begun.wait(), 60)
     assert not await room.summaries.wait_folded(1, "s", 0.2)
     assert await room.text() == ""
-    assert (room.projector.status()[0].state, room.projector.status()[0].waiting_for) == ("waiting", "summariser")
+    async with asyncio.timeout(60):
+        while room.projector.status()[0].waiting_for != "summariser":
+            await asyncio.sleep(0.01)
+    assert room.projector.status()[0].state == "waiting"
     counting.down = False
     await room.settled()
     assert await room.text() == f"8: {seqs(8)}"
@@ -282,8 +290,8 @@ async def test_a_message_forgotten_while_it_is_folded(room: Room, counting: Coun
     """A summary under way when its source is erased is thrown away."""
     counting.gate.clear()
     room.log.append(1, *[f"m {i}" for i in range(BLOCK + 1)])
-    await asyncio.wait_for(counting.begun.wait(), 5)
-    await room.projector.wait_erased(room.log.forget(1, 3), 5)
+    await asyncio.wait_for(counting.begun.wait(), 60)
+    await room.projector.wait_erased(room.log.forget(1, 3), 60)
     counting.gate.set()
     await room.settled()
     assert await room.text() == f"9: {seqs(9, 3)}"
@@ -298,7 +306,7 @@ async def test_what_was_asked_for_is_folded_after_a_restart(room: Room, counting
     await room.close()
     counting.down = False
     await room.open()
-    await room.projector.wait_applied(1, 18, timeout=5)
+    assert await room.projector.wait_applied(1, 18, timeout=60)
     await room.settled()
     assert await room.text(17) == f"17: {seqs(17)}"
     await room.projector.rebuild(1)
@@ -515,7 +523,7 @@ async def test_memories_take_turns(room: Room, counting: Counting, monkeypatch: 
     counting.gate.clear()
     await room.open()
     for key in (1, 2, 3):
-        assert await room.projector.wait_applied(key, len(room.log.memories[key]), timeout=5)
+        assert await room.projector.wait_applied(key, len(room.log.memories[key]), timeout=60)
     counting.gate.set()
     for at in range(20):
         await room.settled(1, f"s{at}")

@@ -138,14 +138,18 @@ async def test_kept_over_kill_and_restart(backend: Chroma) -> None:
     generation = await index.generation()
     ids, vectors = rows(4, 1000)
     acknowledged: list[str] = []
+    under_way = asyncio.Event()
 
     async def write() -> None:
         for start in range(0, 1000, 20):
             await index.upsert(ids[start : start + 20], vectors[start : start + 20])
             acknowledged.extend(ids[start : start + 20])
+            if len(acknowledged) == 200:
+                under_way.set()
 
     writing = asyncio.create_task(write())
-    await asyncio.sleep(0.4)
+    async with asyncio.timeout(60):
+        await under_way.wait()
     assert index.child.pid is not None
     os.kill(index.child.pid, signal.SIGKILL)
     with pytest.raises(PartUnavailableError):
@@ -153,7 +157,7 @@ async def test_kept_over_kill_and_restart(backend: Chroma) -> None:
     with pytest.raises(PartUnavailableError):
         await index.generation()
     await index.child.wait_ready(60)
-    assert 0 < len(acknowledged) < 1000
+    assert 200 <= len(acknowledged) < 1000
     found = await index.fetch(4, ids)
     assert set(acknowledged) <= set(found)
     assert all(np.array_equal(found[id_], vectors[ids.index(id_)]) for id_ in found)

@@ -32,6 +32,7 @@ class Room:
         self.index: ChromaIndex
         self.vectors: Vectors
         self.projector: Projector
+        self.running = False
 
     async def open(self) -> None:
         self.derived = await Derived.open(self.folder, [Vectors.schema])
@@ -41,9 +42,13 @@ class Room:
         self.vectors = Vectors(self.derived, self.encoder, self.index)
         self.projector = Projector(self.log, self.derived, [self.vectors], backoff=Backoff(0.05, 0.5))
         self.log.on_change = [self.projector.changed]
+        self.running = True
         await self.projector.start()
 
     async def close(self) -> None:
+        if not self.running:
+            return
+        self.running = False
         self.log.on_change = []
         await self.projector.stop()
         await self.derived.close()
@@ -93,7 +98,7 @@ async def test_forgotten_messages_leave_no_row(room: Room) -> None:
     room.log.append(3, "one", "two " * 600, "three")
     await room.settled()
     rows = await room.index.count(3)
-    counts = await room.projector.wait_erased(room.log.forget(3, 2), timeout=20)
+    counts = await room.projector.wait_erased(room.log.forget(3, 2), timeout=60)
     assert counts == {"vectors": rows - 2}
     assert await room.rows(3) == ["3:1:0", "3:3:0"]
     room.log.on_change = []
@@ -102,15 +107,16 @@ async def test_forgotten_messages_leave_no_row(room: Room) -> None:
     await room.vectors.store(await room.vectors.prepare([Batch(3, (message,))]))  # … and then a crash
     room.log.on_change = [room.projector.changed]
     assert await room.index.count(3) == 3
-    await room.projector.wait_erased(room.log.forget(3, 4), timeout=20)
+    await room.projector.wait_erased(room.log.forget(3, 4), timeout=60)
     assert await room.rows(3) == ["3:1:0", "3:3:0"]
-    await room.projector.wait_erased(room.log.delete(3), timeout=20)
+    await room.projector.wait_erased(room.log.delete(3), timeout=60)
     assert await room.index.count(3) == 0
 
 
 async def test_whatever_is_lost_is_made_again(room: Room) -> None:
     """A lost file, then a lost folder, is noticed; afterwards all rows are there, and none too many."""
     room.log.append(4, "one", "two", "three")
+    room.log.append(7, "another memory's")
     await room.settled()
     room.log.memories[4][1] = None  # without an erasure: shows that nothing is taken over
     await room.close()
@@ -129,7 +135,7 @@ async def test_whatever_is_lost_is_made_again(room: Room) -> None:
     assert await room.rows(4) == ["4:1:0", "4:3:0", "4:4:0"]
     assert (await room.vectors.load(4)).seqs.tolist() == [1, 3, 4]
     await room.settled()
-    assert await room.index.count(2) == 1
+    assert await room.rows(7) == ["7:1:0"]
 
 
 async def test_a_loss_is_noticed_until_it_is_made_good(room: Room) -> None:
@@ -189,6 +195,6 @@ async def test_what_was_stored_last_is_loaded_without_the_index(room: Room, monk
     with monkeypatch.context() as patch:
         patch.setattr(room.vectors, "_recent", Recent())
         assert np.array_equal(loaded.matrix, (await room.vectors.load(8)).matrix)
-    await room.projector.wait_erased(room.log.forget(8, 1), timeout=20)
+    await room.projector.wait_erased(room.log.forget(8, 1), timeout=60)
     assert [*room.vectors._recent.of(["8:1:0", "8:2:0"])] == ["8:2:0"]
     assert (await room.vectors.load(8)).seqs.tolist() == [2]

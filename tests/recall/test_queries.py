@@ -88,6 +88,7 @@ async def test_a_hanging_encoder_costs_no_more_than_patience(monkeypatch: pytest
     queries = QueryVectors(encoder)
     assert await queries.get("where?") is None
     assert await queries.get("where?") is None
+    monkeypatch.undo()
     encoder.go.set()
     assert await queries.get("where?") is not None
     assert encoder.calls == [["where?"]]

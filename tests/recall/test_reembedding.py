@@ -129,6 +129,8 @@ class Server:
         self.broken: set[str] = set()
         self.gated: set[str] = set()
         self.stuck = False  # what another model has left cannot be deleted
+        self.running = False
+        self.later: list[Server] = []  # on the same disk, after a kill
 
     async def open(self) -> None:
         self.log = await Log.open(f"sqlite:///{self.folder / 'log.db'}")
@@ -146,11 +148,15 @@ class Server:
             keep_only=self.keep_only, indexable=lambda message: not is_blank(message.text),
         )  # fmt: skip
         await self.change.open(decided)
+        self.running = True
         await self.projector.start()
         await self.change.start()
 
     async def abandon(self) -> None:
         """As by a kill: nothing is finished."""
+        if not self.running:
+            return
+        self.running = False
         await self.change.halt()
         await self.projector.stop()
         await self.derived.close()
@@ -191,7 +197,7 @@ class Server:
 
     async def settled(self) -> None:
         for head in await self.log.heads():
-            assert await self.projector.wait_applied(head.key, head.last_seq, timeout=20)
+            assert await self.projector.wait_applied(head.key, head.last_seq, timeout=60)
 
     async def at_rest(self) -> None:
         """Also the vectors are compared with their index: before, no search may use them."""
@@ -230,7 +236,7 @@ class Server:
 
 
 async def until(ask: Callable[[], Any], true: Callable[[Any], bool]) -> Any:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while not true(said := await ask()):
             await asyncio.sleep(0.01)
     return said
@@ -249,7 +255,8 @@ async def server(tmp_path: Path) -> AsyncIterator[Server]:
     await server.write("tom", "Figs are not for me", "I sail")
     await server.settled()
     yield server
-    await server.abandon()
+    for each in (server, *server.later):
+        await each.abandon()
 
 
 async def reopened(server: Server) -> Server:
@@ -257,6 +264,7 @@ async def reopened(server: Server) -> Server:
     await server.abandon()
     again = Server(server.folder, server.indices)
     again.broken, again.gated = server.broken, server.gated
+    server.later.append(again)
     return again
 
 
@@ -388,23 +396,24 @@ async def test_a_kill_at_any_moment_is_made_good(server: Server, tmp_path: Path,
     """After it the change goes on where it was, by itself, and ends as without it; the old model answers meanwhile."""
     before = await server.found("maya")
     server.gated = {NEW}
+    if moment == "half made":
+        monkeypatch.setattr(Vectors, "batch_messages", 1)
     if moment == "verifying":
         monkeypatch.setattr(Verification, "fault", lambda _: asyncio.Event().wait())
     if moment == "committed":
         monkeypatch.setattr(Reembedding, "_swap", lambda *_: (_ for _ in ()).throw(asyncio.CancelledError()))
     await server.change.begin(NEW)
-    if moment == "half made":
-        server.spaces[NEW].vectors.batch_messages = 1
-        server.encoder(NEW).one_by_one = True
-        await server.projector.begin_again(server.spaces[NEW].vectors)
+    server.encoder(NEW).one_by_one = moment == "half made"
+
+    async def there() -> bool:
+        if moment == "half made":
+            return len(server.indices[NEW].rows) == 1
+        if moment == "verifying":
+            return await server.part() == "starting new: verifying, 6 of 6 messages"
+        return WANTED not in await server.log.settings()
+
     if moment != "decided":
         server.encoder(NEW).gate.set()
-        wanted = {"half made": lambda: len(server.indices[NEW].rows) == 1,
-                  "verifying": lambda: len(server.indices[NEW].rows) == 5}.get(moment)  # fmt: skip
-
-        async def there() -> bool:
-            return wanted() if wanted else WANTED not in await server.log.settings()
-
         await until(there, bool)
     monkeypatch.undo()
     again = await reopened(server)
@@ -425,15 +434,8 @@ async def test_a_kill_at_any_moment_is_made_good(server: Server, tmp_path: Path,
     assert await again.tables() == {"new-print"}
     assert {name: await again.found(name) for name in ("maya", "tom")} == await fresh(again, tmp_path / "f", NEW)
     if moment == "verifying":  # all was there already: only the sample is encoded again
-        assert set(again.encoder(NEW).encoded) <= {
-            FIGS,
-            "I sold my boat",
-            "My cat is called Tiger",
-            "Figs are not for me",
-            "I sail",
-        }
-    await again.abandon()
-    await server.open()  # for the fixture to end
+        said = [FIGS, "I sold my boat", "My cat is called Tiger", "Figs are not for me", "I sail"]
+        assert sorted(again.encoder(NEW).encoded) == sorted(said)
 
 
 async def test_the_wish_outlives_the_derived_folder(server: Server) -> None:
@@ -450,8 +452,6 @@ async def test_the_wish_outlives_the_derived_folder(server: Server) -> None:
     await again.settled()
     assert again.change.in_use == NEW
     assert len(await again.found("maya")) > 0
-    await again.abandon()
-    await server.open()
 
 
 async def test_a_model_that_cannot_be_loaded_leaves_the_old_one(server: Server) -> None:
@@ -551,8 +551,6 @@ async def test_a_wanted_model_that_nobody_knows_any_more_is_reported(server: Ser
     assert len(await again.found("maya")) > 0
     await again.change.give_up("gone")
     assert await again.part() is None
-    await again.abandon()
-    await server.open()
 
 
 async def test_status_while_the_change_is_given_up(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -614,8 +612,6 @@ async def test_an_erasure_waits_for_what_an_earlier_server_left(server: Server) 
     again.stuck = False
     assert await again.projector.wait_erased(erasure.id) is not None
     assert again.indices[OTHER].rows == {}
-    await again.abandon()
-    await server.open()
 
 
 async def test_a_change_begun_before_the_start_is_not_begun_twice(server: Server) -> None:

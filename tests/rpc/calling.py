@@ -37,7 +37,7 @@ class Caller:
     token: str = ""
 
     async def __call__(
-        self, rpc: str, request: Any, *, within: float = 30.0, headers: Iterable[tuple[str, str]] = ()
+        self, rpc: str, request: Any, *, within: float = 100.0, headers: Iterable[tuple[str, str]] = ()
     ) -> Any:
         """Answer with the response; for a streamed one, with the list of its elements.
 

@@ -66,7 +66,7 @@ async def _hold(probed: Probed, rpc: str, calls: int) -> list[asyncio.Task[Any]]
     The server learns of a cancellation a moment after it: one that finds no place tries again.
     """
     held: list[asyncio.Task[Any]] = []
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(100):
         while len(held) < calls:
             probed.probe.entered.clear()
             call = asyncio.create_task(probed.call(rpc))
@@ -85,9 +85,12 @@ async def test_the_servers_own_clock_ends_a_call_at_its_deadline() -> None:
     """The work stops too: nothing goes on for a caller who has left."""
     async with probing() as probed:
         probed.probe.behave = probed.probe.hold
-        error = await refused(probed.call(within=0.2))
-        assert (error.code, error.stored) == ("DEADLINE_EXCEEDED", "unknown")
-        async with asyncio.timeout(20):
+        for within in (0.2, 1, 5, 25):  # on a slow machine it may be over before it is there
+            error = await refused(probed.call(within=within))
+            assert (error.code, error.stored) == ("DEADLINE_EXCEEDED", "unknown")
+            if probed.probe.entered.is_set():
+                break
+        async with asyncio.timeout(100):
             await probed.probe.ended.wait()
 
 

@@ -29,7 +29,7 @@ async def test_a_request_is_not_received_for_an_unknown_caller(tokens: dict[str,
     async with probing(tokens=tokens) as probed:
         channel: Any = probed.caller.channel
         call = channel.stream_unary("/seedbed.v1.MemoryService/GetMemory")()
-        error = await refused(asyncio.wait_for(_answer(call), 20))
+        error = await refused(asyncio.wait_for(_answer(call), 100))
         assert error.reason == "UNAUTHENTICATED"
 
 
@@ -37,7 +37,7 @@ async def test_a_full_server_receives_no_request() -> None:
     """The answer comes though the request never does."""
     async with probing(max_calls=0) as probed:
         channel: Any = probed.caller.channel
-        error = await refused(asyncio.wait_for(_answer(channel.stream_unary("/seedbed.v1.MemoryService/Write")()), 20))
+        error = await refused(asyncio.wait_for(_answer(channel.stream_unary("/seedbed.v1.MemoryService/Write")()), 100))
         assert error.reason == "OVERLOADED"
 
 
@@ -80,9 +80,9 @@ async def test_the_health_can_be_watched_and_the_watch_ends_with_the_server() ->
         assert (await watch.read()).status == health_pb2.HealthCheckResponse.SERVING
         probed.draining.begin()
         with pytest.raises(grpc.aio.AioRpcError) as ended:
-            await asyncio.wait_for(watch.read(), 20)
+            await asyncio.wait_for(watch.read(), 100)
         assert ended.value.code() is grpc.StatusCode.UNAVAILABLE
-        await asyncio.wait_for(probed.server.stop(600), 20)
+        await asyncio.wait_for(probed.server.stop(600), 100)
 
 
 async def test_an_import_that_breaks_off_says_that_something_is_stored(trips: Caller, memory: str) -> None:

@@ -11,13 +11,14 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+import psutil
 import pytest
 
 from seedbed import Buffer, Client, Entity, Hybrid, KnowledgeGraph, Message, Vector, Window
 from seedbed.errors import SeedbedError
 from seedbed.results import Recall
 from seedbed_server.app.demo import LAST_SESSION, conversation
-from tests.serving import PARTS, Serving, said, serving, undegraded, until
+from tests.serving import PARTS, PATIENCE, Serving, said, serving, undegraded, until
 
 # Each starts a server, or several, and waits for its models.
 pytestmark = pytest.mark.timeout(600)
@@ -123,10 +124,10 @@ def until_killed(server: Serving, acknowledged: dict[str, tuple[str, ...]], enou
             if len(acknowledged) >= enough:
                 reached.set()
 
-    with Client(server.address, timeout=3.0) as client:
+    with Client(server.address, timeout=PATIENCE) as client:
         thread = threading.Thread(target=ingest)
         thread.start()
-        assert reached.wait(60.0)
+        assert reached.wait(PATIENCE)
         server.kill()
         thread.join()
 
@@ -184,20 +185,34 @@ def test_a_dead_child_degrades_recall_and_nothing_else(survivor: Serving) -> Non
     """One after the other killed: writes and recency seeds go on at once, recall is by words, and says so."""
     survivor.ready()
     memory = survivor.client.memory("bereaved", Window(2))
-    for number, part in enumerate(PARTS, start=1):
-        child = survivor.child(part)
-        child.kill()
-        child.wait(60)
-        memory.write([said(f"After the {part} died, I ate figs.", "Maya")])
-        assert memory.seed().entries[-1].text == f"After the {part} died, I ate figs."
-        found = memory.recall("figs")
-        assert len(found.hits) == number
-        assert found.degraded_legs[0] == "dense"  # the encoder, which went first, takes seconds to load
-        seed = memory.seed("Who ate figs?", variant=EVERY)
-        assert "vector" in seed.degraded_parts
-        assert seed.entries[-1].text == f"After the {part} died, I ate figs."
-    assert {"entity", "knowledge_graph"} <= set(seed.degraded_parts)
+    held = []
+    try:
+        for number, part in enumerate(PARTS, start=1):
+            held.append(replacement_held(survivor, part))
+            memory.write([said(f"After the {part} died, I ate figs.", "Maya")])
+            assert memory.seed().entries[-1].text == f"After the {part} died, I ate figs."
+            found = memory.recall("figs")
+            assert len(found.hits) == number
+            assert found.degraded_legs[0] == "dense"
+            seed = memory.seed("Who ate figs?", variant=EVERY)
+            assert "vector" in seed.degraded_parts
+            assert seed.entries[-1].text == f"After the {part} died, I ate figs."
+        assert {"entity", "knowledge_graph"} <= set(seed.degraded_parts)
+    finally:
+        for child in held:
+            child.resume()
     until(lambda: {p.part for p in survivor.client.status().parts if p.restarts} == set(PARTS))
+
+
+def replacement_held(server: Serving, part: str) -> psutil.Process:
+    """Kill a part's process, and stop the one that replaces it before it can be ready: until it is resumed."""
+    dead = server.child(part)
+    dead.kill()
+    dead.wait(60)
+    until(lambda: part in server.parts)
+    child = server.child(part)
+    child.suspend()
+    return child
 
 
 @pytest.mark.slow

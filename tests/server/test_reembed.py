@@ -161,6 +161,7 @@ from seedbed_server.app.lifecycle import running
 from seedbed_server.app.settings import Settings
 from seedbed_server.models import encoder, tagger
 from seedbed_server.processes import Child
+from seedbed_server.projections.verifying import Verification
 
 class StandIn(Child):
     def __init__(self, name, target, *rest, **options):
@@ -171,6 +172,14 @@ class Nobody(Child):
         pass
 
 encoder.Child, tagger.Child = StandIn, Nobody
+fault = Verification.fault
+
+async def held(self):
+    while Path(sys.argv[1], "hold").exists():
+        await asyncio.sleep(0.05)
+    return await fault(self)
+
+Verification.fault = held
 
 async def main(data, models, first):
     settings = Settings(listen="127.0.0.1:0", data_dir=Path(data), models_dir=Path(models), encoder=first, min_free_mb=1)
@@ -185,7 +194,7 @@ ROOT = Path(__file__).parents[2]
 
 @contextmanager
 def life(folder: Path, encoders: Path, first: str = FIRST) -> Iterator[Client]:
-    """A server on a folder, which is killed when the block ends."""
+    """A server on a folder, which is killed when the block ends. It verifies nothing while there is a file "hold"."""
     command = [sys.executable, "-c", _SERVER, str(folder), str(encoders), first]
     path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
     environment = {**os.environ, "PYTHONPATH": path}
@@ -245,8 +254,11 @@ def test_kills_at_any_moment_leave_no_trace(tmp_path: Path, encoders: Path) -> N
     with life(folder, encoders) as client:
         written = write(client, 0, 1000)
         before = answers(client)
+        (folder / "hold").touch()
         assert client.reembed(SECOND) == 1005
     for moment, reached in MOMENTS.items():
+        if moment == "removing":
+            (folder / "hold").unlink()
         with life(folder, encoders) as client:
             written = write(client, written, 200)
             if moment == "decided":
