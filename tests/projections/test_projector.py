@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from seedbed.messages import Media, Message
 from seedbed_server.errors import PartUnavailableError
+from seedbed_server.projections import worker
 from seedbed_server.projections.contract import Backoff, Batch, Prepared, Projection, StoreLostError
 from seedbed_server.projections.derived import ASIDE, FILE, Derived
 from seedbed_server.projections.projector import Projector
@@ -70,6 +71,12 @@ class Notes(Projection[Rows]):
 
     async def rows(self) -> list[tuple[int, int, str]]:
         return await self.derived.read(lambda db: db.execute("SELECT * FROM notes ORDER BY key, seq").fetchall())
+
+
+@pytest.fixture(autouse=True)
+def looks_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever has nothing to do looks at its store when the test says so."""
+    monkeypatch.setattr(worker, "LOOK_AGAIN", 1000.0)
 
 
 class Room:
@@ -274,6 +281,22 @@ async def test_a_lost_store_is_filled_again(room: Room) -> None:
     await room.settled()
     assert await room.notes.rows() == room.expected()
     assert len([1 for call in room.notes.calls for seq in call if seq == (1, 1)]) == 2
+
+
+async def test_a_store_that_is_lost_while_nothing_is_done(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is filled again, though nobody writes."""
+    room.log.append(1, "one", "two")
+    await room.settled()
+    monkeypatch.setattr(worker, "LOOK_AGAIN", 0.02)
+    room.log.append(2, "wakes it once, so that it looks sooner")
+    await room.settled()
+    calls = len(room.notes.calls)
+    room.notes.opened = [StoreLostError()]
+    async with asyncio.timeout(60):
+        while len(room.notes.calls) == calls:
+            await asyncio.sleep(0.01)
+    await room.settled()
+    assert await room.notes.rows() == room.expected()
 
 
 async def test_a_lost_store_that_cannot_be_set_back_yet(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:

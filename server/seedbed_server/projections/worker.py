@@ -36,6 +36,8 @@ log = logging.getLogger(__name__)
 
 PART_AGAIN = 0.5
 """The most seconds until a part that was not there is asked again: it costs little, and searches wait for it."""
+LOOK_AGAIN = 2.0
+"""Seconds after which a projection with nothing to do looks whether its store is still the one it knows."""
 
 
 class Worker:
@@ -248,7 +250,12 @@ class Worker:
             return
         self._goes_on("idle")
         self._on_progress()
-        await self._wake.wait()
+        while not self._wake.is_set():
+            try:
+                async with asyncio.timeout(LOOK_AGAIN):
+                    await self._wake.wait()
+            except TimeoutError:
+                await self.projection.open()  # its store may have been begun anew: nobody else would tell
 
     async def _store(
         self, turns: Sequence[Turn], prepared: Sequence[Prepared[Any]], skipped: Counter[int] | None = None
