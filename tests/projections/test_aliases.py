@@ -83,6 +83,9 @@ def test_a_name_that_was_said() -> None:
     assert after(called("Ann Bo", "Samantha Lee")) == {("ann bo", "samantha lee"), ("ann", "samantha lee")}
     assert after(called("Samantha Lee", "Ann")) >= {("ann", "samantha lee")}
     assert after(called("Ann Bo", "Samantha Lee", negated=1)) == set()
+    assert after(called("Ann Bo", "Samantha Lee"), later(called("Ann Bo", "Samantha Lee", negated=1), 2)) == set()
+    assert after(later(called("Ann Bo", "Samantha Lee"), 2), called("Ann Bo", "Samantha Lee", negated=1)) != set()
+    assert ("ann bo", "samantha lee") not in after(called("Ann Bo", "Samantha Lee"), tied("Ann Bo", "Samantha Lee"))
 
 
 def test_names_in_a_chain_and_in_a_circle() -> None:
@@ -265,10 +268,10 @@ FIRST = [
     "Katherine",
     "Kathrine",
 ]
-FIRST += [f"{name}'s {kind}" for name in ("Kate", "Sam") for kind in ("sister", "wife", "sister's wife")]
+FIRST += [f"{name}'s {kind}" for name in ("Kate", "Sam") for kind in ("mother", "sister", "mother's mother")]
 ROWS = st.tuples(
     st.sampled_from(FIRST),
-    st.sampled_from(["sister", "wife", "divorce", "boss", "like", "live in", "be called"]),
+    st.sampled_from(["sister", "mother", "boss", "like", "live in", "be called"]),
     st.sampled_from(FIRST),
 )
 
@@ -296,36 +299,29 @@ def test_aliases_do_not_depend_on_the_order(
 def unnamed(*claims: ClaimRow) -> set[tuple[str, str]]:
     """Whom "Maya's father" and the like are, after these claims and whatever is said of them without a name."""
     told = [said(f"Maya's {kind}", "be", "dead", 9, "other") for kind in ("father", "sister", "wife", "boss", "uncle")]
-    told.append(said("Maya's sister's son", "live in", "Rome", 9, "location"))
     return {(a, b) for a, b in pairs([], [*claims, *told]) if "'s " in a}
 
 
+DAD = said("Maya", "father", "Henrik")
 RELATIVES = [
-    ([said("Maya", "father", "Henrik")], {("maya's father", "henrik")}, "the one who was named"),
-    ([said("Maya", "father", "Henrik"), said("Maya", "father", "Ole")], set(), "which of two nobody knows"),
+    ([DAD], {("maya's father", "henrik")}, "the one who was named"),
+    ([DAD, said("Maya", "father", "Ole")], set(), "which of two nobody knows"),
+    ([DAD, said("Maya", "father", "Henrik Berg")], {("maya's father", "henrik berg")}, "one by two names"),
+    ([DAD, DAD._replace(negated=1)], set(), "denied"),
     (
-        [said("Maya", "father", "Henrik"), said("Maya", "father", "Henrik Berg")],
-        {("maya's father", "henrik berg")},
-        "one by two names",
+        [DAD, said("Maya", "father", "Henrik Berg")._replace(negated=1)],
+        set(),
+        "denied by another name",
     ),
-    ([said("Maya", "father", "Henrik"), said("Maya", "father", "Henrik")._replace(negated=1)], set(), "denied"),
-    ([said("Maya", "father", "Henrik")._replace(modality="possible")], set(), "supposed"),
+    ([DAD._replace(modality="possible")], set(), "supposed"),
     ([said("Ann", "father", "Henrik")], set(), "another's father"),
+    ([said("Maya", "be called", "Maya Lind"), said("Maya Lind", "father", "Henrik")], set(), "of another name of hers"),
+    ([DAD, said("Maya's father", "like", "Henrik")], set(), "two in one claim"),
     (
-        [said("Maya", "sister", "Elena"), said("Elena", "son", "Leo")],
-        {("maya's sister", "elena"), ("maya's sister's son", "leo")},
-        "by way of another",
+        [said("Maya", kind, "Elena") for kind in ("sister", "wife", "boss", "uncle")],
+        set(),
+        "of whom one may have had another",
     ),
-    (
-        [said("Maya", "be called", "Maya Lind"), said("Maya Lind", "father", "Henrik")],
-        {("maya's father", "henrik")},
-        "by another name of hers",
-    ),
-    ([said("Maya", "wife", "Elena")], {("maya's wife", "elena")}, "of a couple"),
-    ([said("Maya", "wife", "Elena"), said("Elena", "divorce", "Maya")], set(), "no couple any more"),
-    ([said("Maya", "sister", "Elena"), said("Elena", "leave", "Maya")], {("maya's sister", "elena")}, "still a sister"),
-    ([said("Maya", "father", "Henrik"), said("Maya's father", "like", "Henrik")], set(), "two in one claim"),
-    ([said("Maya", "boss", "Rita"), said("Maya", "uncle", "Bo")], set(), "of whom one has many, in time or at once"),
 ]
 
 

@@ -19,7 +19,7 @@ conservative, because a wrong join is worse than none.
   ("my name is Nora Okafor from now on"). The later name stays, unless it is a single
   word that nobody speaks under, and so a nickname.
 - "Maya's father", whom a message tells of without a name, is joined to the only one who
-  was called her father; of a couple only while nothing was said of a separation.
+  was called her father. Who has a sister may have two, and a wife may be the one before.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from seedbed_server.projections.evidence import Evidence
+from seedbed_server.projections.evidence import CLOSE, Evidence
 from seedbed_server.projections.joining import Alias, Joined
 from seedbed_server.projections.kinship import Kinship
 from seedbed_server.projections.names import canonical
@@ -35,7 +35,7 @@ from seedbed_server.projections.nicknames import FULL, INVOLVED, NAMES_THEMSELVE
 from seedbed_server.projections.rows import UNPLACED, ClaimRow, MentionRow
 from seedbed_server.projections.spellings import Spellings
 
-ALONE = "the only one who was called that"
+PARENT = "the only one who was said to be that parent"
 FIRST_NAME = "first name of the only person called so"
 SAID = "it was said that this is their name"
 SHORT_FORM = "short form of the name of the only person called so"
@@ -59,7 +59,9 @@ class Names:
         self._votes: defaultdict[str, int] = defaultdict(int)  # for a person, less those for another type
         self._speakers: set[str] = set()
         self._tied: set[tuple[str, str]] = set()
+        self._related: set[tuple[str, str]] = set()  # as wife and husband are, or sisters
         self._called: dict[tuple[str, str], Said] = {}  # when it was said last
+        self._denied: dict[tuple[str, str], Said] = {}  # and when it was denied last
         self._evidence = Evidence()
         self._spellings = Spellings()
         self._kinship = Kinship()
@@ -86,11 +88,15 @@ class Names:
                 self._evident = None
             if any(map(self._matters, self._evidence.add_claim(claim))) or not self._paired.isdisjoint(tie):
                 self._evident = None
-            if claim.predicate == "be called" and claim.modality == "asserted" and not claim.negated:
-                self._called[tie] = max(self._called.get(tie, NEVER), (claim.said_at, claim.seq, claim.place))
+            if claim.predicate == "be called" and claim.modality == "asserted":
+                said = self._denied if claim.negated else self._called
+                said[tie] = max(said.get(tie, NEVER), (claim.said_at, claim.seq, claim.place))
                 self._evident = None
             elif claim.subject_type == claim.object_type == "person" and tie not in self._tied:
                 self._tied |= {tie, tie[::-1]}
+                self._evident = None
+            if claim.predicate in CLOSE and claim.modality == "asserted" and tie not in self._related:
+                self._related |= {tie, tie[::-1]}
                 self._evident = None
 
     def evident(self) -> dict[str, Alias]:
@@ -113,8 +119,8 @@ class Names:
         for variant, name in self._spelt():
             found.join(variant, name, SPELLING)
         for relative, name in self._kinship.meant(found.end):
-            if self._is_person(name) and (relative, name) not in self._tied:
-                found.join(relative, name, ALONE)
+            if self._is_person(relative) and self._is_person(name) and (relative, name) not in self._tied:
+                found.join(relative, name, PARENT)
         return found.aliases()
 
     def _meant(self, short: str, ids: set[str], reason: str) -> tuple[str, bool]:
@@ -129,6 +135,9 @@ class Names:
 
     def _said(self) -> Iterator[tuple[str, str]]:
         for subject, name in sorted(self._called, key=lambda tie: (self._called[tie], tie)):
+            tie = (subject, name)
+            if tie in self._related or self._denied.get(tie, NEVER) > self._called[tie]:
+                continue
             if subject != name and self._is_person(subject) and self._is_person(name):
                 nickname = " " not in self._forms[name] and name not in self._speakers
                 yield (name, subject) if nickname else (subject, name)

@@ -103,7 +103,7 @@ class MemoryGraph:
         so it may go on in a thread.
         """
         known = self._beliefs.admit(known)
-        self._names.add(known.mentions, known.claims)
+        self._names.add(known.mentions, _standing(known.claims, self._retractions))
         if self._names.evident() != self.identity.evident:
             self.spoilt = True
             return None
@@ -243,11 +243,16 @@ def made_of(known: Known, decisions: Sequence[Decision] = (), clock: Callable[[]
     """Make a graph at once; ``known`` without the claims that were stated by decision."""
     beliefs = Beliefs()
     whole = beliefs.admit(replace(known, claims=[*known.claims, *stated_claims(decisions)]))
-    names = Names()
-    names.add(whole.mentions, whole.claims)
-    graph = MemoryGraph(names, Identity(decisions, names.evident()), Retractions(decisions), clock, beliefs)
+    names, retractions = Names(), Retractions(decisions)
+    names.add(whole.mentions, _standing(whole.claims, retractions))
+    graph = MemoryGraph(names, Identity(decisions, names.evident()), retractions, clock, beliefs)
     graph.take(graph.worked_out(whole))
     return graph
+
+
+def _standing(claims: Iterable[ClaimRow], retractions: Retractions) -> list[ClaimRow]:
+    """Those that nobody has retracted: the others say nothing of who is who."""
+    return [claim for claim in claims if retractions.of(claim) is None]
 
 
 def _replace(newest_first: list[Fact], known: Fact | None, fact: Fact) -> None:
