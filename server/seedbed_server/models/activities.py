@@ -9,6 +9,7 @@ from spacy.tokens import Token
 from .clauses import Clause, Said, canonical, objects_of
 from .lemmas import Lemmas
 from .phrases import LONGEST_OBJECT, Node, Scene
+from .relations import is_name
 from .vocabulary import IDLE_ACTIVITIES
 
 
@@ -46,6 +47,9 @@ def _activity(verb: Token, scene: Scene) -> str:
     return text if len(text.split()) <= LONGEST_OBJECT else ""
 
 
+_OF_A_POST = {"of", "at", "in", "on"}
+
+
 def new_post(clause: Clause) -> Iterator[Said]:
     """The post that one is promoted to, where the parser took its first word for a verb: "promoted to head nurse"."""
     first = clause.verb.i + 2
@@ -56,6 +60,10 @@ def new_post(clause: Clause) -> Iterator[Said]:
         if to.lower_ != "to" or to.head != child:
             continue
         last = next((noun for noun in child.rights if noun.dep_ == "dobj"), child)
+        if last == child and any(word.dep_ == "prep" and word.lower_ not in _OF_A_POST for word in child.rights):
+            continue  # "to work with Tom"
+        if is_name(last) or any(word.dep_ in {"det", "poss"} for word in last.children):
+            continue  # "to lead the team"
         where = [prep.i for prep in (*child.rights, *last.rights) if prep.lower_ in {"at", "in", "on"}]
         words = clause.scene.doc[first : min([last.right_edge.i + 1, *where])]
         if len(words) <= LONGEST_OBJECT and last.tag_ != "NNS":  # "to cut costs"

@@ -14,8 +14,8 @@ from .stance import is_nearly
 from .trees import each_of
 from .vocabulary import BECOMING, DISPOSITIONS, DWELLINGS, INSTITUTIONS, LASTING, PRAISE, WHEREABOUTS, relation
 
-_NEWLY = {"now", "officially", "legally", "finally", "also", "actually", "soon"}
-"""Adverbs that leave a name as it is said; one is "basically" or "practically" somebody else."""
+_NEWLY = {"now", "officially", "legally"}
+"""Adverbs of a new name: "I'm Priya Clarke now". One is "basically" or "practically" somebody else."""
 
 _BECOME = {"be", *MUTUAL_STATES.values()}
 
@@ -107,17 +107,20 @@ def _attribute(clause: Clause, noun: Token) -> Iterator[Said]:
 def _is_own_name(clause: Clause, noun: Token, name: Node) -> bool:
     """Whether the speaker says a full name that shares one with theirs: "I'm Priya Clarke now"; nobody is Batman.
 
-    A first name is theirs at once; a last one is a family's, and only "now" tells who is meant.
+    Who has said one name so far may say the whole without such a word: "Hi, I'm Priya Clarke." Not "In the play I'm
+    Priya Clarke", nor "I'm Tom Holland, basically".
     """
     if name.type != "person" or clause.subject.text != clause.scene.speaker or not is_name(noun):
         return False
     if clause.stance.past or any(child.dep_ == "det" for child in noun.lefts):
         return False
-    how = {child.lower_ for child in clause.verb.children if child.dep_ == "advmod"}
+    how = {token.lower_ for token in clause.verb.sent if token.tag_ in {"RB", "RBR", "RBS"}}
     own, said = clause.subject.text.casefold().split(), name.text.casefold().split()
-    if len(said) == 1 or not how <= _NEWLY:
+    if len(said) == 1 or any(child.dep_ == "prep" for child in clause.verb.children):
         return False
-    return not set(own[:1]).isdisjoint(said) or ("now" in how and own[1:][-1:] == said[-1:])
+    if how and how <= _NEWLY:
+        return said[0] == own[0] or own[1:][-1:] == said[-1:]
+    return not how and len(own) == 1 and said[0] == own[0]
 
 
 def _employer(clause: Clause, calling: Token) -> Iterator[Said]:

@@ -39,7 +39,9 @@ class Lemmas:
         if word in {"'s", "\u2019s", "s"}:
             return "have" if token.dep_ == "aux" and token.head.tag_ == "VBN" else "be"
         if word in {"'d", "\u2019d", "d"}:
-            done = token.head.tag_ == "VBN" and not any(child.lower_ in _BARE for child in token.head.children)
+            done = token.head.tag_ == "VBN" and not any(
+                child.lower_ in _BARE and child.dep_ in {"aux", "auxpass"} for child in token.head.children
+            )
             return "have" if done else "would"
         if word in _CONTRACTED:
             return _CONTRACTED[word]

@@ -21,6 +21,7 @@ from .vocabulary import ANNIVERSARIES, INSTITUTIONS, LASTING, PRAISE, VAGUE_NOUN
 _IS = {"is", "'s", "\u2019s", "are", "was"}
 _TODAY = next(times("today"))
 _ATTENDED = {"school", "university", "college", "kindergarten", "nursery", "gym", "church", "class", "grade", "year"}
+_VISITED = {"hotel", "hostel", "resort", "inn", "airbnb", "beach", "festival"}
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 
 
@@ -80,7 +81,8 @@ def first_or_last_day(scene: Scene, verb: Token) -> Iterator[Claim]:
         joined = {"nsubj", "npadvmod"} if day.i < verb.i else {"attr", "dobj"}
         if day.lower_ != "day" or day.dep_ not in joined or (holder := holder_of(day)) is None:
             continue
-        side = {child.lower_ for child in day.children} & {"first", "last", "off", "back"}
+        near = (*day.children, *([day.nbor()] if day.i + 1 < len(day.doc) else []))
+        side = {child.lower_ for child in near} & {"first", "last", "off", "back"}
         owner, when = scene.owner(holder), _time_of(verb)
         interval = when.interval(now, ahead=verb.lower_ not in {"was", "had"}) if when is not None else None
         if side not in ({"first"}, {"last"}) or owner is None or when is None or interval is None:
@@ -106,7 +108,9 @@ def _workplaces(clause: Clause, day: Token) -> Iterator[tuple[Token, Node]]:
     for prep in (*day.children, *(verb.rights if verb.i < day.i else ())):
         for noun in objects_of(prep) if prep.lower_ in {"at", "with"} else ():
             node = clause.thing(noun) if is_name(noun) or noun.lower_ in INSTITUTIONS else None
-            if node is None or noun.lower_ in _ATTENDED or node.type == "event":
+            if node is None or noun.lower_ in _ATTENDED or node.type in {"event", "location"}:
+                continue
+            if any(word.lower_ in _VISITED for word in noun.subtree):
                 continue
             guest = prep.lower_ == "with" or any(child.dep_ == "case" for child in noun.children)
             if node.type != "person" or not guest:
@@ -123,7 +127,9 @@ def _time_of(verb: Token) -> Time | None:
             token = token.head
         if token == verb:
             return time
-    today = not named and any(child.dep_ == "nsubj" and child.lower_ in {"it", "this"} for child in verb.children)
+    said_before = any(time.start < verb.sent.end_char for time in named)
+    it = any(child.dep_ == "nsubj" and child.lower_ in {"it", "this"} for child in verb.children)
+    today = it and not said_before
     return _TODAY if today and verb.lower_ in {"is", "'s", "\u2019s"} else None
 
 

@@ -270,7 +270,7 @@ def _reported(verb: Token, own: Stance, lemmas: Lemmas, depth: int) -> Stance | 
 
 
 def _stands_apart(verb: Token, head: Token) -> bool:
-    """As in "Got it: you live in Rome", "Guess what, I moved to Rome" and "I lived in Rome, would you believe"."""
+    """As in "Got it: you live in Rome", "Guess what, I moved to Leeds!" and "I lived in Rome, would you believe"."""
     if any(token.text in {":", "-", "\u2013", "\u2014"} for token in verb.doc[head.i : verb.i]):
         return True
     if verb.doc[head.i : head.i + 3].text.lower() == "guess what,":

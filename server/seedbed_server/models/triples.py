@@ -182,7 +182,7 @@ def _is_placed(verb: Token, lemmas: Lemmas) -> bool:
 
 
 def _is_elided(verb: Token) -> bool:
-    """Whether a verb opens its sentence, and so leaves "I" out: "Moved to Berlin last week!", "Got promoted"."""
+    """Whether a verb opens its sentence, and so leaves "I" out: "Moved to Berlin last week!", "Finally got married"."""
     if verb.dep_ != "ROOT" or verb.tag_ not in {"VBD", "VBN", "VBG"}:
         return False
     if is_passive(verb) and verb.doc[max(verb.i - 1, 0)].lower_ not in _PASSIVES:
