@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -24,11 +24,10 @@ from seedbed_server.log import Log, MemoryRecord
 from seedbed_server.models.encoder import Encoder
 from seedbed_server.projections.cursors import Cursors
 from seedbed_server.projections.lexical import Lexical, term_row
-from seedbed_server.projections.vectors import Loaded, Vectors, passage
+from seedbed_server.projections.vectors import Vectors, passage
 from seedbed_server.recall.hot import HotMemory, Row
 
 T = TypeVar("T")
-_Portion = tuple[Loaded, int] | None
 
 # Messages that no projection has applied yet and that a search encodes itself, before it answers, and the most
 # characters they may have: a second of one slow core. More than these are searched by their words alone until the
@@ -98,18 +97,11 @@ class HotMemories:
         """
         entry = self._entry(record)
         async with entry.lock:
-            async with self._coming(entry.memory) as first:
-                await self._catch_up_words(entry.memory, record.last_seq)
-                complete = await self._catch_up_vectors(entry.memory, first)
+            await self._catch_up_words(entry.memory, record.last_seq)
+            complete = await self._catch_up_vectors(entry.memory)
             entry.nbytes = entry.memory.nbytes
             yield entry.memory, complete
         self._evict(keep=record.key)
-
-    async def warm(self, record: MemoryRecord) -> None:
-        """Load a memory that is not here, before somebody comes for it who has something else to do first."""
-        if record.key not in self._entries:
-            async with self.current(record):
-                pass
 
     def _entry(self, record: MemoryRecord) -> _Entry:
         """Find the memory's entry; one from before an erasure is thrown away.
@@ -157,38 +149,22 @@ class HotMemories:
     def _add_messages(self, memory: HotMemory, messages: Sequence[Message], upto: int) -> None:
         memory.add([Row(*term_row(message)) for message in messages if self._indexable(message)], upto)
 
-    @asynccontextmanager
-    async def _coming(self, memory: HotMemory) -> AsyncIterator[Awaitable[_Portion]]:
-        """The first portion of vectors, which another process reads while the words are loaded."""
-        coming = asyncio.ensure_future(self._portion(memory))
-        try:
-            yield coming
-        finally:
-            coming.cancel()
-            await asyncio.gather(coming, return_exceptions=True)
-
-    async def _portion(self, memory: HotMemory) -> _Portion:
-        """The next vectors that are applied, and up to which seq; None where there are no more."""
-        applied = self._progress.cursors(self._vectors).applied.get(memory.key, 0)
-        if memory.vectors_upto >= applied:
-            return None
-        upto = min(applied, memory.vectors_upto + PORTION)
-        return await self._vectors.load(memory.key, memory.vectors_upto, upto), upto
-
-    async def _catch_up_vectors(self, memory: HotMemory, first: Awaitable[_Portion]) -> bool:
-        """Add what is applied, encode a short tail; False when some vectors are missing."""
+    async def _catch_up_vectors(self, memory: HotMemory) -> bool:
+        """Load what is applied, encode a short tail; False when some vectors are missing."""
         try:
             async with asyncio.timeout(PATIENCE):
-                portion = await first
-                while portion is not None and memory.vectors_upto < memory.words_upto:
-                    loaded, upto = portion
-                    chunks = np.split(loaded.matrix, loaded.offsets[1:-1])
-                    seqs, reached = loaded.seqs.tolist(), min(upto, memory.words_upto)
-                    await undivided(partial(memory.add_vectors, seqs, chunks, reached))
-                    portion = await self._portion(memory)
-                return await self._encode_tail(memory)
+                return await self._vectors_of(memory)
         except (PartUnavailableError, TimeoutError):
             return False
+
+    async def _vectors_of(self, memory: HotMemory) -> bool:
+        applied = min(self._progress.cursors(self._vectors).applied.get(memory.key, 0), memory.words_upto)
+        while memory.vectors_upto < applied:
+            upto = min(applied, memory.vectors_upto + PORTION)
+            loaded = await self._vectors.load(memory.key, memory.vectors_upto, upto)
+            chunks = np.split(loaded.matrix, loaded.offsets[1:-1])
+            await undivided(partial(memory.add_vectors, loaded.seqs.tolist(), chunks, upto))
+        return await self._encode_tail(memory)
 
     async def _encode_tail(self, memory: HotMemory) -> bool:
         """Encode what no projection has applied yet; False when that is too much for a search to wait for."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -124,7 +123,7 @@ class Recall:
         lens = self.lens
         with lens.looking():
             lens.queries.begin(search.query)
-            said, _ = await asyncio.gather(self._said(record, search, terms), lens.hot.warm(record))
+            said = await self._said(record, search, terms)
             async with lens.hot.current(record) as (memory, _):  # the words, while the query is encoded
                 words = await undivided(partial(_match, memory, terms, search, said.stated))
             vector = await lens.queries.get(search.query)  # nobody waits for this memory meanwhile
