@@ -132,6 +132,26 @@ async def test_an_order_during_the_last_look_is_carried_out(room: Room, monkeypa
     assert await room.text(covering=2) == f"2: {seqs(2)}"
 
 
+async def test_a_summary_that_is_dropped_before_it_is_noted(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is made again: whoever waits for it has not got it."""
+    room.log.append(1, *[f"m {i}" for i in range(11)])
+    await room.settled()
+    write, wanted, dropped = room.derived.write, f"10: {seqs(10)}", False
+
+    async def then_dropped(change: Any) -> Any:
+        nonlocal dropped
+        done = await write(change)
+        if not dropped and await room.text(covering=10) == wanted:
+            dropped = True
+            await room.summaries.drop(1)
+        return done
+
+    monkeypatch.setattr(room.derived, "write", then_dropped)
+    await room.summaries.fold(1, "s", 10)
+    assert await room.summaries.wait_folded(1, "s", 60)
+    assert (dropped, await room.text(covering=10)) == (True, wanted)
+
+
 async def test_checkpoints_at_every_block(room: Room) -> None:
     """Full blocks are folded; the summary that covers a message ends less than a block after it."""
     room.log.append(1, *[f"m {i}" for i in range(2 * BLOCK + 3)])

@@ -18,6 +18,7 @@ from seedbed_server.errors import PartUnavailableError
 from seedbed_server.projections.lexical import Lexical, TermRow
 from seedbed_server.projections.recent import Recent
 from seedbed_server.recall import memories, search
+from seedbed_server.recall.hot import HotMemory
 from seedbed_server.recall.memories import TAIL_CHARACTERS, TAIL_ENCODED
 from seedbed_server.recall.postings import Postings
 from seedbed_server.recall.times import EVER
@@ -313,6 +314,26 @@ async def test_sessions_and_times_bound_a_search(room: Room) -> None:
     assert sorted(texts(await room.search("m", "cat", upto_seq=2))) == ["cat one", "cat two"]
     assert texts(await room.search("m", "cat", session="b", upto_seq=2)) == []
     assert texts(await room.search("m", "?!")) == []
+
+
+async def test_vectors_that_do_not_come_are_waited_for_once(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search looks at a memory twice, and has one patience."""
+    await room.write("m", *numbered(3))
+    await room.project("m")
+    _, room.recall = room.served_by(room.encoder, room.lexical)
+    monkeypatch.setattr(room.vectors, "_recent", Recent())
+    monkeypatch.setattr(room.index, "fetch", lambda *_: asyncio.Event().wait())
+    monkeypatch.setattr(memories, "PATIENCE", 0.01)
+    waited: list[float] = []
+    catch_up = memories.HotMemories._catch_up_vectors
+
+    async def noted(hot: memories.HotMemories, memory: HotMemory, patience: float) -> bool:
+        waited.append(patience)
+        return await catch_up(hot, memory, patience)
+
+    monkeypatch.setattr(memories.HotMemories, "_catch_up_vectors", noted)
+    assert (await room.search("m", "number1")).degraded_legs == ("dense",)
+    assert waited == [0.01, 0.0]
 
 
 async def test_vectors_of_a_large_memory_are_loaded_in_portions(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -276,7 +276,7 @@ class Summaries(Projection[list[Session]]):
             near = await self._source.read(key, after_seq=after, limit=BLOCK, session=name)
             block = [message for message in near if message.seq <= leaf_seq]
             if not block or await self._derived.read(lambda db: checkpoints.has_leaf(db, key, name, block[-1].seq)):
-                return _made(job, leaf_seq)
+                return self._noted(job, key, epoch, leaf_seq)
         draft = await self._summariser.fold(before, [m for m in block if self._indexable(m)])
 
         def commit(db: sqlite3.Connection) -> None:
@@ -285,14 +285,15 @@ class Summaries(Projection[list[Session]]):
             checkpoints.save(db, session, block, draft, leaf=leaf_seq > 0)
 
         await self._derived.write(commit)
-        return _made(job, leaf_seq) if leaf_seq else True
+        return self._noted(job, key, epoch, leaf_seq) if leaf_seq else True
 
-
-def _made(job: _Job, leaf_seq: int) -> bool:
-    """Note a leaf that is there; says whether others are wanted."""
-    job.leaves.discard(leaf_seq)
-    job.made.add(leaf_seq)
-    return bool(job.leaves)
+    def _noted(self, job: _Job, key: int, epoch: int, leaf_seq: int) -> bool:
+        """Note a leaf that is there, unless it may be gone by now; says whether there may be more to do."""
+        if self._epochs[key] != epoch:
+            return True
+        job.leaves.discard(leaf_seq)
+        job.made.add(leaf_seq)
+        return bool(job.leaves)
 
 
 def summarised(variant: object) -> bool:

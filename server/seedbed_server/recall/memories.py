@@ -90,15 +90,18 @@ class HotMemories:
         self._entries: OrderedDict[int, _Entry] = OrderedDict()
 
     @asynccontextmanager
-    async def current(self, record: MemoryRecord) -> AsyncIterator[tuple[HotMemory, bool]]:
+    async def current(
+        self, record: MemoryRecord, patience: float | None = None
+    ) -> AsyncIterator[tuple[HotMemory, bool]]:
         """Lend a memory, current up to the record, and whether all its vectors are there.
 
-        Nobody else has it until it is given back.
+        Nobody else has it until it is given back. ``patience`` is for how long its
+        vectors are waited for, in seconds; PATIENCE without.
         """
         entry = self._entry(record)
         async with entry.lock:
             await self._catch_up_words(entry.memory, record.last_seq)
-            complete = await self._catch_up_vectors(entry.memory)
+            complete = await self._catch_up_vectors(entry.memory, PATIENCE if patience is None else patience)
             entry.nbytes = entry.memory.nbytes
             yield entry.memory, complete
         self._evict(keep=record.key)
@@ -149,10 +152,10 @@ class HotMemories:
     def _add_messages(self, memory: HotMemory, messages: Sequence[Message], upto: int) -> None:
         memory.add([Row(*term_row(message)) for message in messages if self._indexable(message)], upto)
 
-    async def _catch_up_vectors(self, memory: HotMemory) -> bool:
+    async def _catch_up_vectors(self, memory: HotMemory, patience: float) -> bool:
         """Load what is applied, encode a short tail; False when some vectors are missing."""
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(patience):
                 return await self._vectors_of(memory)
         except (PartUnavailableError, TimeoutError):
             return False

@@ -124,10 +124,11 @@ class Recall:
         with lens.looking():
             lens.queries.begin(search.query)
             said = await self._said(record, search, terms)
-            async with lens.hot.current(record) as (memory, _):  # the words, while the query is encoded
+            async with lens.hot.current(record) as (memory, here):  # the words, while the query is encoded
                 words = await undivided(partial(_match, memory, terms, search, said.stated))
             vector = await lens.queries.get(search.query)  # nobody waits for this memory meanwhile
-            async with lens.hot.current(record) as (memory, complete):
+            # Vectors that did not come in time are not waited for a second time.
+            async with lens.hot.current(record, None if here else 0.0) as (memory, complete):
                 scores = await undivided(partial(_score, memory, words, vector, search))
                 seqs = memory.seqs[scores.rows].tolist()
         blind = vector is None or not complete
