@@ -176,6 +176,18 @@ def test_the_name_that_the_question_uses_is_shown(ready: Serving) -> None:
     assert "Alexander (Lex)" in fact.text
 
 
+@pytest.mark.parametrize(
+    ("month", "shown"),
+    [(2, ["Ada plans to move to Hamburg (for March 2026)"]), (6, ["Ada planned to move to Hamburg (for March 2026)"])],
+)
+def test_a_plan_is_shown_from_when_it_was_made(ready: Serving, month: int, shown: list[str]) -> None:
+    """And as one of the past when its day has come: whether it came true nobody said."""
+    memory = told(ready, ("Ada", "I'm moving to Hamburg in March."))
+    seed = memory.seed("What do you know about Ada?", valid_at=datetime(2026, month, 1, tzinfo=UTC))
+    assert [fact.text for fact in items(seed, "fact")] == shown
+    assert items(memory.seed("Ada?", valid_at=datetime(2025, 12, 1, tzinfo=UTC)), "fact") == []
+
+
 def test_zero_facts_and_zero_entities_leave_the_recent_messages(story: RemoteMemory) -> None:
     """0 means none."""
     for variant in (KnowledgeGraph(max_facts=0, recent=1), Entity(max_entities=0, recent=1)):

@@ -66,7 +66,7 @@ class _Scene:
         before = self.graph.before(fact, self.at)
         spoken = self.graph.spoken(fact)
         subject, object_ = self._also(fact.subject_id, spoken.subject), self._also(fact.object_id, spoken.object)
-        return dated(replace(spoken, subject=subject, object=object_), spell, before)
+        return dated(replace(spoken, subject=subject, object=object_), spell, before, self.at)
 
     def name(self, entity: Entity) -> str:
         """The name of an entity, and the one that the question has for it."""

@@ -21,29 +21,32 @@ _SIBILANT = ("s", "x", "z", "ch", "sh")
 _MODAL = {"planned": "plans to", "possible": "may"}
 
 
-def sentence(fact: Fact) -> str:
-    """Return the fact as a clause in the third person, without a full stop."""
+def sentence(fact: Fact, *, over: bool = False) -> str:
+    """Return the fact as a clause in the third person, without a full stop; ``over`` is a plan whose day has passed."""
     fact = replace(fact, subject=_spoken(fact.subject), object=_spoken(fact.object))
     first, _, rest = fact.predicate.partition(" ")
     if relation(fact.predicate) or first in _NOUNS:
         return _belonging(fact)
     tail = " ".join(part for part in (rest, fact.object) if part)
-    return f"{fact.subject} {_verb(first, fact)} {tail}"
+    verb = _verb(first, fact)
+    return f"{fact.subject} {verb.replace('plans', 'planned', 1) if over else verb} {tail}"
 
 
-def dated(fact: Fact, spell: Spell, before: Fact | None) -> str:
+def dated(fact: Fact, spell: Spell, before: Fact | None, at: float) -> str:
     """Return the clause with what it needs in time: "Maya lives in Porto (since March 2026; before: Lisbon)".
 
-    Since when is left out where it is the day of the message that the line is dated by.
+    Since when is left out where it is the day of the message that the line is dated by. A plan is for a day, and is
+    one of the past when, at the moment ``at``, that has come: "Maya planned to move to Porto (for March 2026)".
     """
-    asides = []
+    asides, planned = [], fact.modality == "planned"
     if _day(spell.valid_from) != _day(fact.last_said):
-        asides.append(f"since {_day(spell.valid_from)}")
+        asides.append(f"{'for' if planned else 'since'} {_day(spell.valid_from)}")
     if spell.valid_to is not None:
         asides.append(f"until {_day(spell.valid_to)}")
     if before is not None:
         asides.append(f"before: {clean_name(before.object)}")
-    return f"{sentence(fact)} ({'; '.join(asides)})" if asides else sentence(fact)
+    said = sentence(fact, over=planned and bool(asides) and spell.valid_from <= at)
+    return f"{said} ({'; '.join(asides)})" if asides else said
 
 
 def _spoken(name: str) -> str:

@@ -71,13 +71,16 @@ class Fact:
         return self.retracted_at is None and self.spells[-1].valid_to is None
 
     def spell(self, at: float) -> Spell | None:
-        """The spell that holds at a moment of the world, if one does and the fact is believed."""
+        """The spell that holds at a moment of the world, if one does and the fact is believed.
+
+        A plan holds from when it was said: it is had before the day that it is for.
+        """
         if self.retracted_at is not None:
             return None
         for spell in reversed(self.spells):
             if spell.holds(at):
                 return spell
-        return None
+        return self.spells[-1] if self.modality == "planned" and self.last_said <= at < self.valid_from else None
 
 
 def resolve(claims: Iterable[ClaimRow], retracted: Iterable[tuple[ClaimRow, float]] = ()) -> dict[str, Fact]:
