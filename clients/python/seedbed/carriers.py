@@ -12,11 +12,11 @@ from typing import Any, TypeVar
 
 import grpc
 import grpc.aio
-from google.protobuf.message import Message
+from google.protobuf.message import Message as Proto
 
 from seedbed.calls import Call, Page
 from seedbed.connection import Connection
-from seedbed.errors import DeadlineError, MemoryExistsError, MemoryNotFoundError, SeedbedError, from_rpc_error
+from seedbed.errors import MemoryExistsError, MemoryNotFoundError, SeedbedError, from_rpc_error
 from seedbed.memory_calls import MemoryCalls
 from seedbed.v1.admin_service_pb2_grpc import AdminServiceStub
 from seedbed.v1.knowledge_service_pb2_grpc import KnowledgeServiceStub
@@ -37,8 +37,8 @@ def _stubs(channel: grpc.Channel | grpc.aio.Channel) -> dict[str, Any]:
 
 def _begin(stubs: dict[str, Any], connection: Connection, call: Call[Any]) -> Any:
     rpc = getattr(stubs[call.service], call.rpc)
-    if isinstance(call.request, Message):
-        sendable(call.request)
+    if isinstance(call.request, Proto):  # a stream's elements are looked at as they are made
+        sendable(call.request, call.request_id)
     return rpc(call.request, timeout=_timeout(connection, call), metadata=connection.metadata(call.request_id))
 
 
@@ -48,10 +48,8 @@ def _timeout(connection: Connection, call: Call[Any]) -> float:
 
 def _typed(error: grpc.RpcError, connection: Connection, call: Call[Any]) -> SeedbedError:
     """The error as it is raised. Of a deadline gRPC says only that it passed, even where nobody listens."""
-    typed = from_rpc_error(error, call.request_id)
-    if isinstance(typed, DeadlineError) and not typed.reason:
-        typed.args = (f"{connection.address} did not answer within {_timeout(connection, call):g} s; is it there?",)
-    return typed
+    late = f"no answer from {connection.address} within {_timeout(connection, call):g} s"
+    return from_rpc_error(error, call.request_id, late=late)
 
 
 class Carrier:
@@ -106,7 +104,7 @@ class Carrier:
                 if (item := call.parse(reply)) is not None:
                     yield item
         except grpc.RpcError as error:
-            raise _typed(error, self.connection, call) from error
+            raise from_rpc_error(error, call.request_id) from error
         finally:
             # A caller that stops early must not leave the server sending.
             replies.cancel()
@@ -175,7 +173,7 @@ class AsyncCarrier:
                 if (item := call.parse(reply)) is not None:
                     yield item
         except grpc.RpcError as error:
-            raise _typed(error, self.connection, call) from error
+            raise from_rpc_error(error, call.request_id) from error
         finally:
             # A caller that stops early must not leave the server sending.
             replies.cancel()

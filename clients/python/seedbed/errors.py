@@ -257,18 +257,19 @@ BY_CODE: dict[str, type[SeedbedError]] = {
 }
 
 
-def from_rpc_error(error: grpc.RpcError, request_id: str = "") -> SeedbedError:
+def from_rpc_error(error: grpc.RpcError, request_id: str = "", *, late: str = "") -> SeedbedError:
     """Return the typed error that ``error`` of grpc or grpc.aio stands for.
 
     ``request_id`` is what the call was sent with; without it the server's word
-    is taken. Details that cannot be decoded count as absent.
+    is taken. ``late`` is said where the deadline passed and no server says more.
+    Details that cannot be decoded count as absent.
     """
     code = error.code().name
     info, bad = _details(error)
     reason = info.reason if info.domain == DOMAIN else ""
     kind = BY_REASON.get(reason) or BY_CODE.get(code, SeedbedError)
     return kind(
-        error.details() or "",
+        (late if kind is DeadlineError and not reason else "") or error.details() or "",
         code=code,
         reason=reason,
         stored="no" if reason and info.metadata.get("stored") == "no" else "unknown",

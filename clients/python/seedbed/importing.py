@@ -35,6 +35,7 @@ def import_elements(
                 element.decisions.append(proto)
             else:
                 element.messages.append(proto)
+        sendable(element)
         yield element
         first = {}
     if first:
@@ -46,7 +47,6 @@ def _proto(item: Message | Decision, session: str) -> _Proto:
         return decision_to_proto(item)
     proto = message_to_proto(item)
     proto.session = proto.session or session
-    sendable(proto)
     return proto
 
 

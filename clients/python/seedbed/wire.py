@@ -20,7 +20,7 @@ from google.protobuf.message import Message as Proto
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from seedbed import variants
-from seedbed.errors import TooLargeError
+from seedbed.errors import FieldViolation, TooLargeError
 from seedbed.messages import Media, Message, MetadataScalar, MetadataValue, ToolCall
 from seedbed.seeds import Item, Seed, SeedMessage
 from seedbed.surrogates import call_for_wire, message_for_wire, part_for_wire, text_for_wire, value_for_wire
@@ -52,11 +52,15 @@ class WireError(ValueError):
         self.why = why
 
 
-def sendable(proto: Proto) -> None:
+def sendable(proto: Proto, request_id: str = "") -> None:
     """Raise `TooLargeError` for what no server takes; gRPC itself would refuse it without saying what is wrong."""
-    if proto.ByteSize() > MAX_CALL_BYTES:
-        why = f"{proto.ByteSize():,} bytes are more than the {MAX_CALL_BYTES:,} that are sent at once"
-        raise TooLargeError(why, code="RESOURCE_EXHAUSTED", reason="TOO_LARGE", stored="no")
+    size = proto.ByteSize()
+    if size > MAX_CALL_BYTES:
+        why = f"{size:,} bytes are more than the {MAX_CALL_BYTES:,} that are sent at once"
+        field = FieldViolation("request", why)
+        raise TooLargeError(
+            code="RESOURCE_EXHAUSTED", reason="TOO_LARGE", stored="no", fields=(field,), request_id=request_id
+        )
 
 
 # Times
