@@ -66,7 +66,7 @@ def _search(memory: HotMemory, query: str, vector: npt.NDArray[np.float32], spen
         exact.named(memory.postings, layout.alive)
         holds_enough(memory.postings, terms, layout)
         memory.own_cosines(vector)
-    with _timed(spent["fusion, and the order"]):
+    with _timed(spent["fusion of three legs, and the order"]):
         fuse({"dense": (dense, DENSE), "lexical": (lexical, LEXICAL), "time": (timely, TIME)}, layout.alive, _K, None)
 
 

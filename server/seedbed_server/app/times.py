@@ -19,4 +19,6 @@ def _moment(given: str) -> datetime:
 ValidAt = Annotated[
     datetime | None, typer.Option(parser=_moment, metavar="TIME", help="What held then, such as 2026-04-30 (UTC).")
 ]
-KnownAt = Annotated[datetime | None, typer.Option(parser=_moment, metavar="TIME", help="What was recorded by then.")]
+KnownAt = Annotated[
+    datetime | None, typer.Option(parser=_moment, metavar="TIME", help="What was recorded by then (UTC).")
+]

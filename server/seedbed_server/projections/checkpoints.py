@@ -1,4 +1,9 @@
-"""The summaries of a memory's sessions as they are stored: checkpoints, leaves, and what was asked for."""
+"""The summaries of a memory's sessions as they are stored, and what was asked for.
+
+A checkpoint is made of the one before it and a block of messages; a leaf, on
+demand, ends where it was asked to, and nothing is built on it. A message is
+folded when a summary was made of it.
+"""
 
 from __future__ import annotations
 
@@ -97,7 +102,7 @@ def has_leaf(db: sqlite3.Connection, key: int, session: str, upto_seq: int) -> b
 
 
 def save(db: sqlite3.Connection, session: Session, block: Sequence[Message], draft: Draft, *, leaf: bool) -> None:
-    """Store what a block was folded to, as a checkpoint or as a leaf; of those the newest few are kept."""
+    """Store what a block was folded to, as a checkpoint or as a leaf; of leaves the newest few are kept."""
     key, name = session
     lines = json.dumps([(line.seq, line.id, line.who, line.text) for line in draft.lines])
     number = 0  # of a checkpoint; leaves count up
@@ -130,7 +135,10 @@ def forget(db: sqlite3.Connection, key: int, seqs: Sequence[int]) -> tuple[int, 
 
 
 def drop(db: sqlite3.Connection, key: int, *, alive: bool) -> tuple[int, list[tuple[str, int]]]:
-    """Delete a memory's summaries, and ask for them again where it is ``alive``: sessions, with where a leaf ended."""
+    """Delete a memory's summaries, and ask for them again where it is ``alive``.
+
+    Returns how many there were, and their sessions, with where a leaf ended.
+    """
     query = "SELECT DISTINCT session, CASE WHEN leaf > 0 THEN upto_seq ELSE 0 END FROM summary WHERE key = ?"
     lost = db.execute(query, (key,)).fetchall()
     erased = db.execute("DELETE FROM summary WHERE key = ?", (key,)).rowcount
