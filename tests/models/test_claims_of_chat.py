@@ -91,6 +91,13 @@ WORK = {
     "I've just been promoted to team lead at Monzo!": ["Maya | be promoted to | team lead"],
     "Just got promoted to lead engineer!": ["Maya | be promoted to | lead engineer"],
     "I've been promoted to cut costs": [],
+    "I've been promoted to lead the team": [],
+    "I'd lived in Rome because they have good food.": ["Maya | used to live in | Rome"],
+    "I had my last day off at Bosch on Friday.": [],
+    "My dad-in-law moved to Rome.": ["Maya's father-in-law | moved to | Rome"],
+    "My mother in law moved to Rome.": ["Maya's mother-in-law | moved to | Rome"],
+    "Tom told me: my dad moved to Rome.": [],
+    "I said: my dad moved to Rome.": ["Maya's father | moved to | Rome"],
     "I finally opened my own bakery, Crumb & Co, on Park Row": ["Maya | open | bakery", "Maya | open | Crumb & Co"],
     "Tom & Ana moved to Leeds": ["Tom | moved to | Leeds", "Ana | moved to | Leeds"],
 }

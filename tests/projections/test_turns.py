@@ -41,6 +41,17 @@ async def test_every_memory_of_a_flood_has_its_turn(together: int) -> None:
         assert {turns.cursors.applied[key] for key in keys} == {round_ * LEAST_SHARE}
 
 
+async def test_who_has_a_turn_in_flight_lets_others_go_first() -> None:
+    """However long a memory's messages are, another waits for those under way alone."""
+    log = ListLog()
+    log.append(8, *["long " * 10_000] * 3)
+    turns = turns_over(log, [8], POOL)
+    assert [turn.batch.key for turn in await turns.take() or ()] == [8]
+    log.append(9, "short")
+    turns.put(9)
+    assert next(turn.batch.key for turn in await turns.take() or ()) == 9
+
+
 async def test_memories_that_are_stored_together_are_taken_together() -> None:
     """In whatever order they were written to."""
     log = ListLog()

@@ -20,7 +20,7 @@ MODALITIES = ("asserted", "planned", "possible")
 SURFACE_LIMIT = 300
 """Code points of the longest surface of a claim."""
 
-RULES = "extraction-9"
+RULES = "extraction-10"
 """Version of the rules that read a parse: part of a fingerprint, so raise it when other claims come out."""
 
 

@@ -30,11 +30,16 @@ _BETWEEN = re.compile(
     r"|(?P<verb>(?<=[^\W\d_])(?<!\b[Hh]e)(?<!\b[Ss]he)(?<!\b[Ii]t)(?<!\b[Tt]hat)(?<!\b[Ww]hat)(?<!\b[Ll]et)"
     r"'s(?= (?:in|at|from|with|not|no longer|a|an|the|my|our|married|engaged|dead|still|back|allergic"
     r"|going|moving|getting|working|living)\b(?!-)))"
+    r"|(?P<law>(?:(?<=[Mm]other)|(?<=[Ff]ather)|(?<=[Ss]ister)|(?<=[Bb]rother)|(?<=[Dd]aughter)|(?<=\b[Ss]on)"
+    r"|(?<=\b[Mm][ou]m)|(?<=\b[Dd]ad)) in law\b)"
     r"|(?P<towards>\btoo(?= [A-Z]))"
     r"|(?P<joined>\b[Aa]n(?= (?:me|i|I)\b))"
     r"|(?P<origin>(?<=\b(?:am|is|'m|'s|re))\ form(?= [A-Z]))"
 )
-_PUT = {"both": "", "chatter": "", "been": " has", "verb": " is", "origin": " from", "joined": "and", "towards": "to"}
+_PUT = {
+    "both": "", "chatter": "", "been": " has", "verb": " is", "origin": " from", "joined": "and", "towards": "to",
+    "law": "-in-law",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,9 @@ LONGEST_CHAIN = 4
 
 
 _QUOTE = re.compile("[\"“”«»]|``|''")
+_TOLD = re.compile(
+    r"(?<!\bI )(?<!\b[Ww]e )\b(?:said|says|wrote|texted|told (?:me|us))(?: to (?:me|us))?: ", re.IGNORECASE
+)
 
 
 def is_vocative(token: Token) -> bool:
@@ -90,10 +93,11 @@ def each_of(token: Token) -> Iterator[Token]:
 
 
 def quoted_tokens(doc: Doc, text: str) -> frozenset[int]:
-    """The tokens between double quotation marks: their "I" is somebody else."""
+    """The tokens between double quotation marks, or behind "Tom said:": their "I" is somebody else."""
+    told = _TOLD.search(text)
+    inside = {token.i for token in doc if told is not None and token.idx >= told.end()}
     if not _QUOTE.search(text):
-        return frozenset()
-    inside: set[int] = set()
+        return frozenset(inside)
     opened: int | None = None
     for token in doc:
         if token.text not in {'"', "“", "”", "``", "''", "«", "»"}:

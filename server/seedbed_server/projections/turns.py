@@ -11,7 +11,7 @@ from seedbed_server.projections.contract import Batch, Page, Projection, Source
 from seedbed_server.projections.cursors import Cursors
 
 LEAST_SHARE = 4  # messages of one memory per turn: fewer would cost more reads than they are worth
-BATCH_BYTES = 400_000  # of messages read for one batch; bounds what is in flight when they are large
+BATCH_BYTES = 40_000  # of messages read for one batch: some seconds of an encoder, for which others wait
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,14 +94,22 @@ class Turns:
         return [turn for turn in turns if turn is not None]
 
     def _due(self, most: int) -> tuple[int, ...]:
-        """The memories that are due the longest, each with those that are due and stored together with it."""
+        """The memories that are due the longest, each with those that are due and stored together with it.
+
+        One that has a turn in flight comes after those that have none: its next may be as long.
+        """
         found: dict[int, None] = {}
         together = self._projection.together
-        for key in self._dirty:
-            if len(found) >= most:
-                break
-            first = key - key % together
-            found |= dict.fromkeys(beside for beside in range(first, first + together) if beside in self._dirty)
+        for in_flight in (False, True):
+            for key in self._dirty:
+                if len(found) >= most:
+                    break
+                if (key in self._ahead) is in_flight:
+                    first = key - key % together
+                    pool = range(first, first + together)
+                    found |= dict.fromkeys(
+                        each for each in pool if each in self._dirty and (each in self._ahead) is in_flight
+                    )
         return tuple(found)
 
     async def _turn(self, key: int, after: int, page: Page) -> Turn | None:
