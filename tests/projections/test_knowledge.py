@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from seedbed.messages import Message
+from seedbed_server.projections import graphs
 from seedbed_server.projections.aliases import Names
 from seedbed_server.projections.derived import Derived
 from seedbed_server.projections.entities import Entities
@@ -198,6 +199,31 @@ async def test_what_is_told_of_a_relative_without_a_name(room: Room) -> None:
     assert (mina.name, mina.aliases) == ("Mina", ("Maya's mother",))
     await room.projector.wait_erased(room.log.forget(1, named))
     assert await shown() == {"Maya's mother be dead"}
+
+
+async def test_graphs_of_the_past_are_made_one_at_a_time(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many ask at once, also who gives up: threads are left for searches."""
+    room.say("Maya | likes | Oslo")
+    expected = (await room.graph()).facts.keys()
+    at_once, most = 0, 0
+
+    def counted(*given: Any) -> MemoryGraph:
+        nonlocal at_once, most
+        at_once += 1
+        most = max(most, at_once)
+        threading.Event().wait(0.02)
+        at_once -= 1
+        return made_of(*given)
+
+    monkeypatch.setattr(graphs, "made_of", counted)
+    asked = [asyncio.create_task(room.graphs.as_known(1, 2.0**40, 1)) for _ in range(8)]
+    await asyncio.sleep(0.01)
+    for each in asked[:2]:
+        each.cancel()
+    found = await asyncio.gather(*asked, return_exceptions=True)
+    assert [isinstance(one, asyncio.CancelledError) for one in found] == [True] * 2 + [False] * 6
+    assert all(one.facts.keys() == expected for one in found if isinstance(one, MemoryGraph))
+    assert most == 1
 
 
 async def test_predicates_between_two_nodes_stand_side_by_side(room: Room) -> None:

@@ -58,6 +58,7 @@ class Graphs:
         self._most = most
         self._kept: OrderedDict[int, _Kept] = OrderedDict()
         self._locks: dict[int, asyncio.Lock] = {}
+        self._supposing = asyncio.Lock()
 
     async def get(self, key: int, decided: int = 0) -> MemoryGraph:
         """Return the memory's graph as far as the projection has applied, with decisions up to ``decided``.
@@ -83,9 +84,8 @@ class Graphs:
 
     async def as_known(self, key: int, known_at: float, upto_seq: int) -> MemoryGraph:
         """Return the graph of what was recorded by ``known_at`` (seconds since 1970): messages up to ``upto_seq``."""
-        known, decisions = await self._knowledge.load(key), await self._log.decisions(key)
 
-        def made() -> MemoryGraph:
+        def made(known: Known, decisions: Sequence[Decision]) -> MemoryGraph:
             then = replace(
                 known,
                 mentions=[mention for mention in known.mentions if mention.seq <= upto_seq],
@@ -93,12 +93,22 @@ class Graphs:
             )
             return made_of(then, recorded_by(decisions, known_at), lambda: known_at)
 
-        return await asyncio.to_thread(made)
+        return await self._supposed(key, made)
 
     async def assuming(self, key: int, decision: Decision) -> MemoryGraph:
         """Return the graph as it would be with one more decision."""
-        known, decisions = await self._knowledge.load(key), await self._log.decisions(key)
-        return await asyncio.to_thread(made_of, known, [*decisions, decision])
+        return await self._supposed(key, lambda known, decisions: made_of(known, [*decisions, decision]))
+
+    async def _supposed(self, key: int, made: Callable[[Known, Sequence[Decision]], MemoryGraph]) -> MemoryGraph:
+        """Make a graph that is not kept. One at a time: each takes seconds, and threads that searches need too."""
+        async with self._supposing:
+            known, decisions = await self._knowledge.load(key), await self._log.decisions(key)
+            making = asyncio.create_task(asyncio.to_thread(made, known, decisions))
+            try:
+                return await asyncio.shield(making)
+            except asyncio.CancelledError:
+                await asyncio.wait([making])  # the thread goes on
+                raise
 
     async def naming(self, key: int, name: str, *, but: Collection[int] = ()) -> tuple[int, ...]:
         """Return the seqs of the newest messages, but for some, that say a name, by its id; MOST_WITNESSES at most."""
