@@ -13,6 +13,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol
 
 from seedbed_server.log import MOST_WITNESSES, Decision, Statement
@@ -21,6 +22,7 @@ from seedbed_server.projections.knowledge import Knowledge
 from seedbed_server.projections.paths import find_paths
 from seedbed_server.projections.rows import Known
 from seedbed_server.projections.stated import recorded_by, stated_claims
+from seedbed_server.projections.threads import undivided
 from seedbed_server.projections.triples import Fact
 
 GROW_AT_ONCE = 500  # rows taken in on the event loop: some milliseconds
@@ -103,12 +105,7 @@ class Graphs:
         """Make a graph that is not kept. One at a time: each takes seconds, and threads that searches need too."""
         async with self._supposing:
             known, decisions = await self._knowledge.load(key), await self._log.decisions(key)
-            making = asyncio.create_task(asyncio.to_thread(made, known, decisions))
-            try:
-                return await asyncio.shield(making)
-            except asyncio.CancelledError:
-                await asyncio.wait([making])  # the thread goes on
-                raise
+            return await undivided(partial(made, known, decisions))
 
     async def naming(self, key: int, name: str, *, but: Collection[int] = ()) -> tuple[int, ...]:
         """Return the seqs of the newest messages, but for some, that say a name, by its id; MOST_WITNESSES at most."""
@@ -129,12 +126,7 @@ class Graphs:
     ) -> list[list[Fact]]:
         """Do :func:`find_paths` off the event loop; the memory's graph does not grow meanwhile."""
         async with self._locks.setdefault(key, asyncio.Lock()):
-            found = asyncio.create_task(asyncio.to_thread(find_paths, graph, start, end, max_hops, limit, at))
-            try:
-                return await asyncio.shield(found)
-            except asyncio.CancelledError:
-                await asyncio.wait([found])  # the thread goes on: it may not read what grows
-                raise
+            return await undivided(partial(find_paths, graph, start, end, max_hops, limit, at))
 
     async def _loaded(self, key: int, decided: int) -> _Kept:
         rewritten, erased = self._knowledge.rewritten(key), self._knowledge.erased(key)

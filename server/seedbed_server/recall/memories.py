@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 import numpy as np
 
@@ -24,10 +24,9 @@ from seedbed_server.log import Log, MemoryRecord
 from seedbed_server.models.encoder import Encoder
 from seedbed_server.projections.cursors import Cursors
 from seedbed_server.projections.lexical import Lexical, term_row
+from seedbed_server.projections.threads import undivided
 from seedbed_server.projections.vectors import Vectors, passage
 from seedbed_server.recall.hot import HotMemory, Row
-
-T = TypeVar("T")
 
 # Messages that no projection has applied yet and that a search encodes itself, before it answers, and the most
 # characters they may have: a second of one slow core. More than these are searched by their words alone until the
@@ -185,20 +184,3 @@ class HotMemories:
         chunks = await self._encoder.encode_passages([passage(message) for message in tail], urgent=True)
         await undivided(partial(memory.add_vectors, [message.seq for message in tail], chunks, upto))
         return True
-
-
-async def undivided(work: Callable[[], T]) -> T:
-    """Run ``work`` in a thread, to its end also when the caller is cancelled.
-
-    So a memory is not left half changed, nor read by a thread that nobody waits for.
-    """
-    task = asyncio.create_task(asyncio.to_thread(work))
-    cancelled = False
-    while not task.done():
-        try:
-            await asyncio.wait([task])
-        except asyncio.CancelledError:
-            cancelled = True
-    if cancelled:
-        raise asyncio.CancelledError
-    return task.result()

@@ -11,6 +11,7 @@ import numpy as np
 
 from seedbed.messages import Message
 from seedbed_server.log import Log, MemoryRecord
+from seedbed_server.projections.threads import undivided
 from seedbed_server.recall.anchors import Events, spoken_of
 from seedbed_server.recall.exact import exact_terms
 from seedbed_server.recall.facts import NOTHING, FactSources, Said, Stated
@@ -19,7 +20,7 @@ from seedbed_server.recall.fusion import ANSWER, DENSE, EXACT, GRAPH, LEXICAL, R
 from seedbed_server.recall.hot import HotMemory
 from seedbed_server.recall.layout import Floats, Layout, Mask
 from seedbed_server.recall.lens import Lens
-from seedbed_server.recall.memories import Progress, undivided
+from seedbed_server.recall.memories import Progress
 from seedbed_server.recall.queries import Vector
 from seedbed_server.recall.stopwords import is_unspaced, query_terms
 from seedbed_server.recall.times import within
