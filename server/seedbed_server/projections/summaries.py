@@ -275,6 +275,8 @@ class Summaries(Projection[list[Session]]):
             after, before = await self._derived.read(lambda db: checkpoints.newest(db, key, name, leaf_seq))
             near = await self._source.read(key, after_seq=after, limit=BLOCK, session=name)
             block = [message for message in near if message.seq <= leaf_seq]
+            if len(block) == BLOCK:
+                return True  # the checkpoint before it was dropped between the two looks
             if not block or await self._derived.read(lambda db: checkpoints.has_leaf(db, key, name, block[-1].seq)):
                 return self._noted(job, key, epoch, leaf_seq)
         draft = await self._summariser.fold(before, [m for m in block if self._indexable(m)])
