@@ -18,7 +18,7 @@ from seedbed_server.errors import PartUnavailableError
 from seedbed_server.models.breaker import FIRST, STRIKES, Breaker
 from seedbed_server.models.contract import Passage
 from seedbed_server.models.encoder import Encoder
-from seedbed_server.projections import summaries, textrank
+from seedbed_server.projections import checkpoints, summaries, textrank
 from seedbed_server.projections.abstractive import Abstractive
 from seedbed_server.projections.checkpoints import SOURCE_BLOCKS
 from seedbed_server.projections.contract import Backoff
@@ -150,6 +150,26 @@ async def test_a_summary_that_is_dropped_before_it_is_noted(room: Room, monkeypa
     await room.summaries.fold(1, "s", 10)
     assert await room.summaries.wait_folded(1, "s", 60)
     assert (dropped, await room.text(covering=10)) == (True, wanted)
+
+
+async def test_a_checkpoint_that_is_dropped_between_two_looks(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A summary on demand still ends where it was asked to."""
+    room.log.append(1, *[f"m {i}" for i in range(11)])
+    await room.settled()
+    read, dropped = room.log.read, False
+
+    async def then_dropped(*args: Any, **named: Any) -> list[Message]:
+        nonlocal dropped
+        found = await read(*args, **named)
+        if not dropped:
+            dropped = True
+            await room.derived.write(lambda db: checkpoints.drop(db, 1, alive=True))
+        return found
+
+    monkeypatch.setattr(room.log, "read", then_dropped)
+    await room.summaries.fold(1, "s", 10)
+    assert await room.summaries.wait_folded(1, "s", 60)
+    assert (dropped, await room.text(covering=10)) == (True, f"10: {seqs(10)}")
 
 
 async def test_checkpoints_at_every_block(room: Room) -> None:
